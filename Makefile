@@ -1,0 +1,34 @@
+# `make train` and `make test` need nothing but Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: train test test-all lint bench clean
+
+train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
+	$(BIN)/nppac train --preset quick --out runs/door-$$(date +%Y%m%d-%H%M%S)
+
+test: lint  ## everything that must hold, in a few minutes
+	$(BIN)/pytest -n 2
+
+test-all: lint  ## the same, and the tests that train
+	$(BIN)/pytest -n 2 -m ""
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## speed and memory, each beside its peer
+	$(BIN)/python benchmarks/reference_overhead.py
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache

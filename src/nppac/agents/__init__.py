@@ -1,0 +1,1 @@
+"""Methods: each file holds one agent, or the losses that several share."""

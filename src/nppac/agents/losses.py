@@ -1,0 +1,39 @@
+"""Losses of actor-critic methods: pure functions of arrays, each with its equation.
+
+`log_ratio` is log π(a|s) - log π0(a|s) at a sample a ~ π, or the KL divergence itself in closed
+form: both estimate KL(π(·|s) ‖ π0(·|s)). Every argument per transition has shape (B,).
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Values = Float[Array, " batch"]
+Scalar = Float[Array, ""]
+
+
+def soft_target(
+    reward: Values,
+    discount_mask: Values,
+    next_q: Values,
+    next_log_ratio: Values,
+    temperature: Scalar | float,
+    discount: float,
+) -> Values:
+    """Y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])."""
+    return reward + discount * discount_mask * (next_q - temperature * next_log_ratio)
+
+
+def critic_loss(q: Float[Array, "n batch"], target: Values) -> Scalar:
+    """J_Q(θ) = Σ_i E[(Q_θi(s, a) - y)²], with y a constant."""
+    return jnp.sum(jnp.mean((q - jax.lax.stop_gradient(target)) ** 2, axis=1))
+
+
+def policy_loss(q: Values, log_ratio: Values, temperature: Scalar | float) -> Scalar:
+    """J_π(φ) = E[α (log π(a|s) - log π0(a|s)) - min_i Q_θi(s, a)], a reparameterised."""
+    return jnp.mean(temperature * log_ratio - q)
+
+
+def temperature_loss(log_temperature: Scalar, log_ratio: Values, target_kl: float) -> Scalar:
+    """-log α (KL - target): α rises while the policy is further from π0 than the target."""
+    return -log_temperature * jnp.mean(jax.lax.stop_gradient(log_ratio) - target_kl)

@@ -1,0 +1,416 @@
+"""The command line: `nppac COMMAND`, each command a function whose docstring is its help."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import nppac
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.demos import (
+    convert,
+    demos_from_episodes,
+    describe,
+    embedded_names,
+    load_demos,
+    load_embedded,
+    save_demos,
+    validate,
+)
+from nppac.errors import UserError, unknown_name
+from nppac.figures.learning_curve import draw_learning_curve
+from nppac.files import write_json
+from nppac.presets import METHODS, Preset, preset
+from nppac.progress import progress_bar
+from nppac.references import GPConfig, load_reference
+from nppac.results import METRICS_FILE, load_metrics
+from nppac.rollout import episode_seeds, rollout
+from nppac.runs import (
+    RunConfig,
+    evaluate_policy,
+    fit_reference,
+    load_policy,
+    load_task_demos,
+    provenance,
+    resume_run,
+    start_run,
+)
+from nppac.tasks import TASKS, get_task, make_env
+from nppac.training import Interrupted, Schedule
+from nppac.video import record_video
+
+Positional = tyro.conf.Positional
+EVALUATION_SEED = 1_000_003  # far from the seeds that people train with
+
+
+@dataclass(frozen=True)
+class TrainArgs:
+    """Train a policy with the settings of a preset; every flag overrides one of them.
+
+    The defaults shown below are those of the chosen --task, --method and --preset.
+    """
+
+    task: str = "door"
+    """A task of the paper (halfcheetah, walker2d, ant, door, pen) or any Gymnasium id."""
+    method: str = "nppac"
+    """nppac: the paper's method. sac: the same agent against a uniform reference."""
+    preset: Preset = "default"
+    """default: what works best on a small machine. paper: the paper's settings."""
+    demos: str | None = None
+    """Demonstrations: a file of any known format, a Minari id or an embedded name."""
+    demo_episodes: int | None = None
+    """Use only the first so many demonstrations."""
+    reference: str = "gp"
+    """gp: fit one to the demonstrations. uniform: none. Else the file of a saved reference."""
+    out: Path | None = None
+    """Directory of the run; by default runs/TASK-METHOD-seedN."""
+    seed: int = 0
+    """Seed of everything random."""
+    agent: Annotated[KLActorCritic, tyro.conf.OmitArgPrefixes] = field(
+        default_factory=KLActorCritic
+    )
+    schedule: Annotated[Schedule, tyro.conf.OmitArgPrefixes] = field(default_factory=Schedule)
+    gp: GPConfig = field(default_factory=GPConfig)
+
+
+def train(argv: Sequence[str]) -> None:
+    """Parse twice: task, method and preset give the defaults that the other flags override."""
+    chosen, _ = tyro.cli(_Choice, args=argv, return_unknown_args=True, add_help=False)
+    base = preset(chosen.task, chosen.method, chosen.preset)
+    defaults = TrainArgs(
+        task=base.task,
+        method=base.method,
+        preset=chosen.preset,
+        demos=base.demos,
+        reference=base.reference,
+        agent=base.agent,
+        schedule=base.schedule,
+        gp=base.gp,
+    )
+    args = tyro.cli(TrainArgs, args=argv, default=defaults, prog="nppac train")
+    directory = args.out or Path("runs") / f"{args.task}-{args.method}-seed{args.seed}"
+    config = RunConfig(
+        task=args.task,
+        method=args.method,
+        demos=args.demos,
+        demo_episodes=args.demo_episodes,
+        reference=args.reference,
+        seed=args.seed,
+        agent=args.agent,
+        gp=args.gp,
+        schedule=args.schedule,
+    )
+    _guard(directory, lambda: start_run(config, directory))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    task: str = "door"
+    method: str = "nppac"
+    preset: Preset = "default"
+
+
+def resume(run: Positional[Path], steps: int | None = None) -> None:
+    """Continue a run that was stopped or killed, exactly where its last checkpoint left it.
+
+    Args:
+        run: Directory of the run.
+        steps: New total of environment steps, to extend a finished run.
+
+    """
+    _guard(run, lambda: resume_run(run, steps))
+
+
+def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
+    """Run training work; show the summary at its end and how to resume if it was stopped."""
+    try:
+        summary = work()
+    except (Interrupted, KeyboardInterrupt):
+        print(f"Stopped. Continue with: nppac resume {directory}", file=sys.stderr)
+        raise SystemExit(130) from None
+    picture = directory / "curve.png"
+    draw_learning_curve([load_metrics(directory / METRICS_FILE)], picture, title=directory.name)
+    _show("Summary", _flatten(summary))
+    print(f"Run: {directory}\nPicture: {picture}")
+
+
+def evaluate(
+    policy: Positional[Path],
+    episodes: int = 100,
+    task: str | None = None,
+    seed: int = EVALUATION_SEED,
+    json: Path | None = None,
+) -> None:
+    """Evaluate a run's policy, or a saved reference's mean, over many episodes.
+
+    Args:
+        policy: Directory of a run, or the file of a reference.
+        episodes: Number of episodes.
+        task: Task to act in; needed for a reference.
+        seed: Seed of the episodes.
+        json: Also write the result, with the command and commit, to this file.
+
+    """
+    act, task = _policy(policy, task)
+    result = evaluate_policy(get_task(task), act, episodes, seed)
+    shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
+    _show(f"{policy} on {task}, {episodes} episodes", shown)
+    if json is not None:
+        write_json(
+            json,
+            {"task": task, "policy": str(policy), "seed": seed, **result}
+            | {"provenance": provenance()},
+        )
+
+
+def render(
+    policy: Positional[Path],
+    out: Path = Path("video.mp4"),
+    episodes: int = 1,
+    task: str | None = None,
+    seed: int = EVALUATION_SEED,
+) -> None:
+    """Film a policy; works without a display.
+
+    Args:
+        policy: Directory of a run, or the file of a reference.
+        out: The video to write.
+        episodes: Number of episodes to film.
+        task: Task to act in; needed for a reference.
+        seed: Seed of the episodes.
+
+    """
+    act, task = _policy(policy, task)
+    filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
+    frames = sum(len(episode) for episode in filmed)
+    print(f"{out}: {len(filmed)} episode(s), {frames} steps")
+
+
+def _policy(path: Path, task: str | None) -> tuple[Any, str]:
+    """A run's policy or a reference's mean, and the task to act in."""
+    if path.is_dir():
+        config, act = load_policy(path)
+        return act, task or config.task
+    if task is None:
+        raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
+    return load_reference(path).mean, task
+
+
+@dataclass(frozen=True)
+class FitArgs:
+    """Fit a GP reference to demonstrations and save it."""
+
+    task: str = "door"
+    """The task that the demonstrations are of."""
+    demos: str | None = None
+    """Demonstrations: a file, a Minari id or an embedded name; by default the task's embedded."""
+    demo_episodes: int | None = None
+    """Use only the first so many demonstrations."""
+    out: Path = Path("reference.npz")
+    """File to save the reference to."""
+    gp: Annotated[GPConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=GPConfig)
+
+
+def fit(argv: Sequence[str]) -> None:
+    """Parse with the task's preset as defaults, fit, print the lengthscales and save."""
+    chosen, _ = tyro.cli(_Choice, args=argv, return_unknown_args=True, add_help=False)
+    base = preset(chosen.task)
+    args = tyro.cli(
+        FitArgs, args=argv, default=FitArgs(base.task, base.demos, gp=base.gp), prog="nppac fit"
+    )
+    demos = load_task_demos(get_task(args.task), args.demos, args.demo_episodes)
+    if demos is None:
+        raise UserError(f"There are no embedded demonstrations of '{args.task}': give --demos.")
+    reference = fit_reference(demos, args.gp)
+    reference.save(args.out)
+    _show_reference(reference.summary())
+    print(f"Saved to {args.out}")
+
+
+def _show_reference(summary: dict[str, Any]) -> None:
+    scalars = {k: v for k, v in summary.items() if not isinstance(v, list | tuple | dict)}
+    _show("Reference", scalars)
+    for name, values in summary.items():
+        if isinstance(values, list | tuple) and values and isinstance(values[0], float):
+            _show_vector(name, values)
+
+
+def _show_vector(name: str, values: Sequence[float], columns: int = 8) -> None:
+    table = Table(title=name, title_justify="left", show_header=False)
+    for start in range(0, len(values), columns):
+        row = values[start : start + columns]
+        table.add_row(f"[dim]{start}-{start + len(row) - 1}[/]", *(f"{v:.3g}" for v in row))
+    Console().print(table)
+
+
+def demos_list() -> None:
+    """List the embedded demonstrations."""
+    table = Table("name", "episodes", "steps", "mean return")
+    for name in embedded_names():
+        facts = describe(load_embedded(name))
+        mean = facts.get("return_mean")
+        table.add_row(
+            name, str(facts["episodes"]), str(facts["steps"]), "" if mean is None else f"{mean:.1f}"
+        )
+    Console().print(table)
+
+
+def demos_inspect(path: Positional[str], task: str | None = None) -> None:
+    """Describe demonstrations and check them.
+
+    Args:
+        path: A file of any known format, a Minari id or an embedded name.
+        task: Also check the shapes against this task.
+
+    """
+    demos = load_demos(path)
+    _show(path, _flatten(describe(demos)))
+    if task is not None:
+        load_task_demos(get_task(task), path, None)
+    else:
+        for note in validate(demos)[1]:
+            print(note)
+    print("Checked: nothing prevents training on these.")
+
+
+def demos_convert(source: Positional[str], out: Positional[Path]) -> None:
+    """Convert demonstrations of any known format to nppac's npz.
+
+    Args:
+        source: A file, a Minari id or an embedded name.
+        out: The npz file to write.
+
+    """
+    convert(source, out)
+    print(f"{source} -> {out}")
+
+
+def demos_record(
+    policy: Path,
+    out: Path,
+    task: str | None = None,
+    episodes: int = 15,
+    only_successes: bool = False,
+    seed: int = EVALUATION_SEED,
+) -> None:
+    """Roll a trained policy out and keep its episodes as demonstrations.
+
+    Args:
+        policy: Directory of a run, or the file of a reference.
+        out: The npz file to write.
+        task: Task to act in; by default the run's own.
+        episodes: Number of episodes to keep.
+        only_successes: Keep only episodes that end in success; others are run but dropped.
+        seed: Seed of the episodes.
+
+    """
+    act, task = _policy(policy, task)
+    spec = get_task(task)
+    envs, kept, tried = [make_env(spec)], [], 0
+    with progress_bar("Recording", episodes) as advance:
+        for episode_seed in episode_seeds(seed, "demonstrations"):
+            (episode,) = rollout(envs, act, [episode_seed])
+            tried += 1
+            if not only_successes or (episode.successes is not None and episode.successes[-1]):
+                kept.append(episode)
+            advance(len(kept), f"{tried} tried")
+            if len(kept) == episodes or tried >= 20 * episodes:
+                break
+    if len(kept) < episodes:
+        raise UserError(f"Only {len(kept)} of {tried} episodes succeeded; {out} was not written.")
+    facts = {**provenance(), "task": task, "tried": tried, "seed": seed}
+    save_demos(
+        out,
+        demos_from_episodes(
+            kept, env_id=spec.env_id, env_kwargs=dict(spec.env_kwargs), provenance=facts
+        ),
+    )
+    _show(str(out), _flatten(describe(load_demos(str(out)))))
+
+
+def tasks() -> None:
+    """List the tasks that have a name; any other Gymnasium id works too."""
+    table = Table("task", "environment", "horizon", "what it is")
+    for spec in TASKS.values():
+        table.add_row(spec.name, spec.env_id, str(spec.horizon), spec.description)
+    Console().print(table)
+
+
+def _show(title: str, facts: dict[str, Any]) -> None:
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in facts.items():
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        table.add_row(name, "-" if value is None else text)
+    Console().print(table)
+
+
+def _flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{name} ")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+RAW: dict[str, Callable[[Sequence[str]], None]] = {"train": train, "fit": fit}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "resume": resume,
+    "evaluate": evaluate,
+    "render": render,
+    "demos list": demos_list,
+    "demos inspect": demos_inspect,
+    "demos convert": demos_convert,
+    "demos record": demos_record,
+    "tasks": tasks,
+}
+HELP: dict[str, str] = {
+    "train": "Train a policy from demonstrations.",
+    "fit": "Fit a GP reference to demonstrations and save it.",
+} | {name: (command.__doc__ or "").splitlines()[0] for name, command in COMMANDS.items()}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one command; a user's mistake becomes one clear message and exit code 1."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        _dispatch(args)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _dispatch(args: list[str]) -> None:
+    if not args or args[0] in ("-h", "--help"):
+        _overview()
+        return
+    if args[0] == "--version":
+        print(nppac.__version__)
+        return
+    words = 2 if args[0] == "demos" else 1
+    name, rest = " ".join(args[:words]), args[words:]
+    if name in RAW:
+        RAW[name](rest)
+    elif name in COMMANDS:
+        tyro.cli(COMMANDS[name], args=rest, prog=f"nppac {name}")
+    elif args[0] == "demos" and (len(args) == 1 or args[1] in ("-h", "--help")):
+        _overview("demos")
+    else:
+        raise unknown_name("command", name, HELP)
+
+
+def _overview(prefix: str = "") -> None:
+    print("nppac: reinforcement learning from a few demonstrations.\n")
+    for name, text in HELP.items():
+        if name.startswith(prefix):
+            print(f"  nppac {name:14} {text}")
+    print(f"\nMethods: {', '.join(METHODS)}. `nppac COMMAND --help` explains each.")

@@ -1,0 +1,21 @@
+"""Demonstrations: load them from any common format, validate, describe, record and save them."""
+
+from nppac.demos.data import Demos
+from nppac.demos.embedded import embedded_names, load_embedded
+from nppac.demos.formats.npz import save_demos
+from nppac.demos.inspect import describe
+from nppac.demos.load import convert, load_demos
+from nppac.demos.record import demos_from_episodes
+from nppac.demos.validate import validate
+
+__all__ = [
+    "Demos",
+    "convert",
+    "demos_from_episodes",
+    "describe",
+    "embedded_names",
+    "load_demos",
+    "load_embedded",
+    "save_demos",
+    "validate",
+]

@@ -1,0 +1,1 @@
+"""One file per format of demonstrations; each reads a path into `Demos`."""

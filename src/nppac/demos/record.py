@@ -1,0 +1,30 @@
+"""Demonstrations from episodes that were just rolled out."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nppac.demos.build import build_episode
+from nppac.demos.data import Demos
+from nppac.types import Episode
+
+
+def demos_from_episodes(
+    episodes: Iterable[Episode],
+    *,
+    env_id: str,
+    env_kwargs: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+) -> Demos:
+    """Demonstrations that know the environment they were recorded in and how they were made."""
+    converted = tuple(
+        build_episode(
+            f"recorded episode {i}", e.observations, e.actions, e.rewards, e.successes, e.terminated
+        )
+        for i, e in enumerate(episodes)
+    )
+    metadata = {
+        "env_id": env_id,
+        "env_kwargs": dict(env_kwargs),
+        "provenance": dict(provenance),
+    }
+    return Demos(converted, f"recorded in {env_id}", metadata)

@@ -1,0 +1,16 @@
+"""Errors that are the user's to mend: each names the thing, the expectation and the remedy."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(Exception):
+    """A mistake in what the program was given; the command line prints it without a traceback."""
+
+
+def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UserError:
+    """The error for a name that is not among `valid`, with the nearest one suggested."""
+    names = sorted(valid)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return UserError(f"Unknown {kind} '{name}'.{hint} Known: {', '.join(names)}.")

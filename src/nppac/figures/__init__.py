@@ -1,0 +1,1 @@
+"""Figures, drawn from the records of runs and never from memory."""

@@ -1,0 +1,81 @@
+"""Files that are never half-written and never execute anything when read."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from nppac.errors import UserError
+
+
+def write_atomically(path: str | Path, write: Callable[[BinaryIO], None]) -> None:
+    """Write beside `path` and rename over it, so that a reader sees the old file or the new one."""
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", delete=False
+        ) as file:
+            temporary = Path(file.name)
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise UserError(
+            f"Cannot write {path}: {error.strerror or error}. Nothing there was changed; "
+            "free some space or choose another place."
+        ) from error
+    except BaseException:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write `value` as indented JSON, atomically."""
+    text = json.dumps(value, indent=2, sort_keys=False) + "\n"
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def write_arrays(
+    path: str | Path, arrays: Mapping[str, np.ndarray], *, compress: bool = False
+) -> None:
+    """Write named arrays as npz, atomically and without pickle."""
+    named = {name: np.asarray(array) for name, array in arrays.items()}
+    for name, array in named.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"array '{name}' holds Python objects, which an npz would pickle")
+    save = np.savez_compressed if compress else np.savez
+    write_atomically(path, lambda file: save(file, **named))
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file."""
+    try:
+        return json.loads(Path(path).read_text())
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as JSON: {error}.") from error
+
+
+def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """Read every array of an npz file; refuses anything that would need pickle."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (OSError, ValueError, EOFError, AttributeError, KeyError) as error:
+        raise UserError(f"{path} cannot be read as an npz archive of arrays: {error}.") from error
+    except Exception as error:  # zipfile.BadZipFile and zlib.error share no better base
+        raise UserError(f"{path} is damaged: {error}.") from error

@@ -1,0 +1,74 @@
+"""Progress of anything over two seconds: a live bar on a terminal, plain lines in a pipe."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+PLAIN_INTERVAL_SECONDS = 10.0
+
+
+class Advance(Protocol):
+    """Report that `done` of the total is finished, with a short status text."""
+
+    def __call__(self, done: int, status: str = "") -> None:
+        """Show it."""
+
+
+def silent(done: int, status: str = "") -> None:
+    """The progress that shows nothing."""
+
+
+@contextmanager
+def progress_bar(description: str, total: int) -> Iterator[Advance]:
+    """Yield a function `advance(done, status)` that shows how far `description` has come."""
+    console = Console(stderr=True)
+    show = _live_bar if console.is_terminal else _plain_lines
+    with show(console, description, total) as advance:
+        yield advance
+
+
+@contextmanager
+def _live_bar(console: Console, description: str, total: int) -> Iterator[Advance]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[status]}"),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(description, total=total, status="")
+        yield lambda done, status="": bar.update(task, completed=done, status=status)
+
+
+@contextmanager
+def _plain_lines(console: Console, description: str, total: int) -> Iterator[Advance]:
+    start = last = time.monotonic()
+
+    def advance(done: int, status: str = "") -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < PLAIN_INTERVAL_SECONDS or done <= 0:
+            return
+        last = now
+        left = (now - start) / done * (total - done)
+        console.print(
+            f"{description}: {done}/{total}, {left:.0f} s left. {status}",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    yield advance

@@ -1,0 +1,163 @@
+"""The GP posterior as a reference policy: its variance grows away from the demonstrations."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from nppac.errors import UserError
+from nppac.files import write_arrays
+from nppac.references.base import Reference
+from nppac.references.gp_config import GPConfig
+from nppac.references.gp_variance import ExactVariance, Variance, eigendecomposition
+from nppac.references.kernels import cross
+from nppac.references.marginal_likelihood import GPParams
+from nppac.references.neighbours import NeighbourVariance
+from nppac.types import Family, ReferenceStats
+
+KIND = "gp"
+_QUERY_ENTRIES = 2**22
+"""Kernel values held at once by a query: 32 MB."""
+
+
+class GPReference(Reference):
+    """p(a|s) of the GP conditioned on demonstrations; the action's own noise is included.
+
+    Mean: m + κ(s, S̄) W with W precomputed. Variance: that of the whitened, rotated outputs,
+    rotated back: variance_j = D_j Σ_p R_jp² var_p. Correlations between actions are dropped.
+    """
+
+    family: Family = "normal"
+
+    def __init__(
+        self,
+        params: GPParams,
+        kernel: str,
+        obs: np.ndarray,
+        actions: np.ndarray,
+        weights: np.ndarray,
+        config: GPConfig,
+        report: dict[str, object] | None = None,
+        variance: Variance | None = None,
+    ):
+        self.params, self.kernel, self.config = params, kernel, config
+        self.obs, self.actions, self.weights = obs, actions, weights
+        self.report = report or {}
+        self._centre = obs.mean(0)
+        self._x = (obs - self._centre) / params.lengthscales
+        self._lam, rotation = rotate_outputs(params)
+        self._unwhiten = (rotation**2).T * params.noise_variance
+        self._variance = variance
+
+    def __call__(self, obs: np.ndarray) -> ReferenceStats:
+        """Location and scale at each of the (n, o) states: float32 arrays of shape (n, P)."""
+        loc, variance = self.moments(obs)
+        scale = variance if self.config.scale_is_variance else np.sqrt(variance)
+        return ReferenceStats(loc.astype(np.float32), scale.astype(np.float32))
+
+    def moments(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and variance of the action, each (n, P), in float64."""
+        loc = np.empty((len(obs), len(self.params.mean)))
+        variance = np.empty_like(loc)
+        for part, k in self._kernel_rows(obs):
+            loc[part] = self.params.mean + k @ self.weights
+            variance[part] = self._whitened_variance(k) @ self._unwhiten
+        return loc, variance
+
+    def mean(self, obs: np.ndarray) -> np.ndarray:
+        """Location alone: fast enough to act with."""
+        loc = np.empty((len(obs), len(self.params.mean)), np.float32)
+        for part, k in self._kernel_rows(obs):
+            loc[part] = self.params.mean + k @ self.weights
+        return loc
+
+    def _kernel_rows(self, obs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """κ(s, S̄) for a few states at a time, with where they belong."""
+        x = self._scaled(obs)
+        rows = max(1, _QUERY_ENTRIES // len(self._x))
+        for i in range(0, len(x), rows):
+            part = slice(i, i + rows)
+            yield part, cross(self.kernel, x[part], self._x)
+
+    def _whitened_variance(self, k: np.ndarray) -> np.ndarray:
+        if self._variance is None:
+            self._variance = variance_of(self.kernel, self._x, self._lam, self.config)
+        return self._variance(k)
+
+    def _scaled(self, obs: np.ndarray) -> np.ndarray:
+        obs = np.asarray(obs, np.float64)
+        if obs.ndim != 2 or obs.shape[1] != len(self._centre):
+            raise UserError(
+                f"The GP was fitted to observations of {len(self._centre)} numbers and was asked "
+                f"about an array of shape {obs.shape}. Give it (n, {len(self._centre)})."
+            )
+        if not np.isfinite(obs).all():
+            row = int(np.flatnonzero(~np.isfinite(obs).all(1))[0])
+            raise UserError(
+                f"The GP was asked about observation {row}, which is not finite. Look whether "
+                "the simulation became unstable just before."
+            )
+        return (obs - self._centre) / self.params.lengthscales
+
+    def save(self, path: str | Path) -> None:
+        """Write hyper-parameters, demonstrations and weights; the factor is recomputed on use."""
+        arrays = {f"params_{name}": value for name, value in self.params._asdict().items()}
+        write_arrays(
+            path,
+            {
+                "kind": np.asarray(KIND),
+                "kernel": np.asarray(self.kernel),
+                "config": np.asarray(json.dumps(dataclasses.asdict(self.config))),
+                "report": np.asarray(json.dumps(self.report)),
+                "obs": self.obs,
+                "actions": self.actions,
+                "weights": self.weights,
+                **arrays,
+            },
+        )
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "GPReference":
+        """The reference that `save` wrote."""
+        params = GPParams(*(arrays[f"params_{name}"] for name in GPParams._fields))
+        config = GPConfig(**json.loads(str(arrays["config"])))
+        report = json.loads(str(arrays["report"]))
+        obs, actions, weights = (arrays[name] for name in ("obs", "actions", "weights"))
+        return cls(params, str(arrays["kernel"]), obs, actions, weights, config, report)
+
+    def summary(self) -> dict[str, object]:
+        """Kernel, sizes, likelihoods and hyper-parameters, as plain Python numbers."""
+        params = self.params
+        return {
+            "kind": KIND,
+            "kernel": self.kernel,
+            "points": len(self.obs),
+            "variance": self.config.variance_method(len(self.obs)),
+            **self.report,
+            "lengthscales": params.lengthscales.tolist(),
+            "observation_spread": self.obs.std(0).tolist(),
+            "noise_std": np.sqrt(params.noise_variance).tolist(),
+            "prior_std": np.sqrt(prior_variance(params)).tolist(),
+            "mean": params.mean.tolist(),
+            "coregionalisation": {"w": params.w.tolist(), "v": params.v.tolist()},
+        }
+
+
+def prior_variance(params: GPParams) -> np.ndarray:
+    """Variance of each action far from all demonstrations: diag(B) + D."""
+    return params.w**2 + params.v + params.noise_variance
+
+
+def rotate_outputs(params: GPParams) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues Λ (P,), none negative, and eigenvectors R (P, P) of M = D^-½ B D^-½."""
+    lam, rotation = np.linalg.eigh(params.whitened)
+    return np.maximum(lam, 0.0), rotation
+
+
+def variance_of(kernel: str, x: np.ndarray, lam: np.ndarray, config: GPConfig) -> Variance:
+    """The predictive variance of outputs Λ_p κ + I given points x (N, o) in lengthscales."""
+    if config.variance_method(len(x)) == "exact":
+        return ExactVariance(*eigendecomposition(kernel, x), lam)
+    return NeighbourVariance(kernel, x, lam, config.neighbours)

@@ -1,0 +1,91 @@
+"""From demonstrations to a GP reference: fit the hyper-parameters, then condition on all points."""
+
+import numpy as np
+
+from nppac.errors import UserError
+from nppac.progress import Advance, silent
+from nppac.references.gp import GPReference, rotate_outputs
+from nppac.references.gp_config import GPConfig
+from nppac.references.gp_fit import HyperFit, fit_hyperparameters
+from nppac.references.gp_variance import ExactVariance, eigendecomposition
+from nppac.references.gp_weights import solve_shifted
+from nppac.references.marginal_likelihood import GPParams
+
+
+def fit_gp(
+    obs: np.ndarray,
+    actions: np.ndarray,
+    config: GPConfig | None = None,
+    advance: Advance = silent,
+) -> GPReference:
+    """Fit hyper-parameters to observations (N, o) and actions (N, P), then condition on all N.
+
+    `advance` counts to `config.total_steps`.
+    """
+    config = config or GPConfig()
+    obs, actions = check_data(obs, actions)
+    fit = fit_hyperparameters(obs, actions, config, advance)
+    advance(config.total_steps - 1, f"conditioning on {len(obs)} points")
+    reference = condition(fit.params, fit.kernel, obs, actions, config, _report(fit))
+    advance(config.total_steps, "done")
+    return reference
+
+
+def condition(
+    params: GPParams,
+    kernel: str,
+    obs: np.ndarray,
+    actions: np.ndarray,
+    config: GPConfig | None = None,
+    report: dict[str, object] | None = None,
+) -> GPReference:
+    """The posterior given all points, for hyper-parameters that are known.
+
+    With (Λ_p K + I) g_p = z_p and Z = Ỹ R the weights are W = G diag(Λ) Rᵀ D^½.
+    """
+    config = config or GPConfig()
+    obs, actions = check_data(obs, actions)
+    params = GPParams(*(np.asarray(value, np.float64) for value in params))
+    x = (obs - obs.mean(0)) / params.lengthscales
+    lam, rotation = rotate_outputs(params)
+    noise_root = np.sqrt(params.noise_variance)
+    z = (actions - params.mean) / noise_root @ rotation
+    variance = None
+    if config.variance_method(len(obs)) == "exact":
+        s, v = eigendecomposition(kernel, x)
+        g = v @ (v.T @ z / (1.0 + s[:, None] * lam))
+        variance = ExactVariance(s, v, lam)
+    else:
+        g = solve_shifted(kernel, x, lam, z)
+    weights = (g * lam) @ rotation.T * noise_root
+    return GPReference(params, kernel, obs, actions, weights, config, report, variance)
+
+
+def check_data(obs: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64 matrices with one row per point, or a `UserError` that says what is wrong."""
+    obs, actions = np.asarray(obs, np.float64), np.asarray(actions, np.float64)
+    for name, array in (("observations", obs), ("actions", actions)):
+        if array.ndim != 2 or array.size == 0:
+            raise UserError(
+                f"The demonstrations' {name} have shape {array.shape}; expected one row per step."
+            )
+        if not np.isfinite(array).all():
+            row = int(np.flatnonzero(~np.isfinite(array).all(1))[0])
+            raise UserError(
+                f"The demonstrations' {name} are not finite at step {row}. Drop that episode."
+            )
+    if len(obs) != len(actions):
+        raise UserError(
+            f"There are {len(obs)} observations but {len(actions)} actions; expected as many. "
+            "Drop the last observation of each episode."
+        )
+    return obs, actions
+
+
+def _report(fit: HyperFit) -> dict[str, object]:
+    return {
+        "fit_points": fit.points,
+        "log_likelihood_before": fit.before,
+        "log_likelihood_after": fit.after,
+        "log_likelihood_per_kernel": fit.per_kernel,
+    }

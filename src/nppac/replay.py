@@ -1,0 +1,147 @@
+"""A FIFO ring of transitions on the device, with the reference's statistics beside each state.
+
+The reference is frozen, so it is asked once for every new observation and its answer is stored: a
+gradient step reads two arrays and never sees a Gaussian process or a network.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from nppac.errors import UserError
+from nppac.types import Batch, Episode, ReferenceStats
+
+
+class Replay(NamedTuple):
+    """Storage with a leading capacity axis; rows [0, size) are filled."""
+
+    storage: Batch
+    position: Int[Array, ""]
+    size: Int[Array, ""]
+
+    @property
+    def capacity(self) -> int:
+        """How many transitions fit."""
+        return self.storage.reward.shape[0]
+
+
+def empty_replay(capacity: int, obs_dim: int, action_dim: int) -> Replay:
+    """A replay without transitions."""
+
+    def zeros(*dims: int) -> Array:
+        return jnp.zeros((capacity, *dims), jnp.float32)
+
+    def stats() -> ReferenceStats:
+        return ReferenceStats(zeros(action_dim), zeros(action_dim))
+
+    storage = Batch(
+        zeros(obs_dim), zeros(action_dim), zeros(), zeros(obs_dim), zeros(), stats(), stats()
+    )
+    # Distinct buffers: both are donated, and one buffer cannot be donated twice.
+    return Replay(storage, jnp.array(0, jnp.int32), jnp.array(0, jnp.int32))
+
+
+@partial(jax.jit, donate_argnums=0)
+def insert(replay: Replay, batch: Batch) -> Replay:
+    """Append transitions, overwriting the oldest ones at capacity."""
+    count, capacity = batch.reward.shape[0], replay.capacity
+    rows = (replay.position + jnp.arange(count)) % capacity
+    storage = jax.tree.map(lambda old, new: old.at[rows].set(new), replay.storage, batch)
+    return Replay(
+        storage, (replay.position + count) % capacity, jnp.minimum(replay.size + count, capacity)
+    )
+
+
+def sample_rows(
+    replay: Replay, key: PRNGKeyArray, updates: int, batch_size: int
+) -> Int[Array, "updates batch"]:
+    """Row numbers of a whole scan of minibatches, uniform over the filled rows."""
+    return jax.random.randint(key, (updates, batch_size), 0, replay.size)
+
+
+def take(replay: Replay, rows: Int[Array, " batch"]) -> Batch:
+    """The minibatch at these rows."""
+    return jax.tree.map(lambda array: array[rows], replay.storage)
+
+
+def transitions(episodes: Sequence[Episode], ask: Callable[[np.ndarray], ReferenceStats]) -> Batch:
+    """The episodes as one batch; `ask` is called once, with every new observation once."""
+    observations = np.concatenate([episode.observations for episode in episodes])
+    stats = checked_stats(ask(observations), observations)
+    first = _rows(episodes)
+    return Batch(
+        obs=observations[first],
+        action=np.concatenate([episode.actions for episode in episodes]),
+        reward=np.concatenate([_rewards(episode) for episode in episodes]),
+        next_obs=observations[first + 1],
+        discount_mask=np.concatenate([_discount_mask(episode) for episode in episodes]),
+        reference=_select(stats, first),
+        next_reference=_select(stats, first + 1),
+    )
+
+
+def checked_stats(stats: ReferenceStats, observations: np.ndarray) -> ReferenceStats:
+    """`stats`, or an error that says what is wrong with them and where."""
+    loc, scale = np.asarray(stats.loc, np.float32), np.asarray(stats.scale, np.float32)
+    if loc.shape != scale.shape or loc.ndim != 2 or len(loc) != len(observations):
+        raise UserError(
+            f"The reference answered {len(observations)} observations with loc {loc.shape} and "
+            f"scale {scale.shape}; both must be ({len(observations)}, action dimension)."
+        )
+    bad = ~(np.isfinite(loc) & np.isfinite(scale) & (scale > 0)).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise UserError(
+            f"The reference gave a non-finite value or a scale that is not positive at {bad.sum()} "
+            f"of {len(bad)} observations, first at row {row}: loc {loc[row]}, scale {scale[row]}. "
+            "Check its variance there; a floor on the variance or a refit removes it."
+        )
+    return ReferenceStats(loc, scale)
+
+
+def _rows(episodes: Sequence[Episode]) -> np.ndarray:
+    starts = np.cumsum([0] + [len(episode.observations) for episode in episodes[:-1]])
+    return np.concatenate(
+        [start + np.arange(len(ep)) for start, ep in zip(starts, episodes, strict=True)]
+    )
+
+
+def _rewards(episode: Episode) -> np.ndarray:
+    if episode.rewards is None:
+        raise UserError("These episodes have no rewards, and a replay for a critic needs them.")
+    return np.asarray(episode.rewards, np.float32)
+
+
+def _discount_mask(episode: Episode) -> np.ndarray:
+    """1 everywhere but at a true termination; a time limit keeps bootstrapping."""
+    mask = np.ones(len(episode), np.float32)
+    mask[-1] = 0.0 if episode.terminated else 1.0
+    return mask
+
+
+def _select(stats: ReferenceStats, rows: np.ndarray) -> ReferenceStats:
+    return ReferenceStats(stats.loc[rows], stats.scale[rows])
+
+
+def filled_arrays(replay: Replay) -> dict[str, Any]:
+    """The filled rows and the ring's counters as named arrays, for a checkpoint."""
+    size = int(replay.size)
+    leaves, _ = jax.tree_util.tree_flatten_with_path(replay.storage)
+    arrays = {jax.tree_util.keystr(path): np.asarray(leaf[:size]) for path, leaf in leaves}
+    return {**arrays, "position": np.asarray(replay.position), "size": np.asarray(replay.size)}
+
+
+def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
+    """An empty replay refilled from `filled_arrays`."""
+    size = int(arrays["size"])
+
+    def refill(path: Any, leaf: Array) -> Array:
+        return leaf.at[:size].set(arrays[jax.tree_util.keystr(path)])
+
+    storage = jax.tree_util.tree_map_with_path(refill, replay.storage)
+    return Replay(storage, jnp.asarray(arrays["position"]), jnp.asarray(arrays["size"]))

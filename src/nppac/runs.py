@@ -1,0 +1,269 @@
+"""Runs as directories: create one from a configuration, open it again, resume it, act with it."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+import types
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import nppac
+from nppac.agents.base import Agent, State
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.checkpoint import load_state
+from nppac.demos import Demos, load_demos, validate
+from nppac.errors import UserError
+from nppac.evaluation import evaluate
+from nppac.files import read_json, write_json
+from nppac.progress import progress_bar
+from nppac.references import GPConfig, UniformReference, fit_gp, load_reference
+from nppac.references.base import Reference
+from nppac.results import (
+    CHECKPOINT_FILE,
+    CONFIG_FILE,
+    METRICS_FILE,
+    REFERENCE_FILE,
+    SUMMARY_FILE,
+    load_metrics,
+)
+from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
+from nppac.training import Problem, Run, Schedule, train
+from nppac.updates import greedy_policy
+
+Policy = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that determines a run."""
+
+    task: str = "door"
+    """A task's name, or any Gymnasium id."""
+    method: str = "nppac"
+    """The method that the other settings make up, for the record."""
+    demos: str | None = None
+    """Demonstrations: a file, a Minari id or the name of embedded ones."""
+    demo_episodes: int | None = None
+    """Use only the first so many demonstrations."""
+    reference: str = "gp"
+    """Reference policy: `gp` to fit one, `uniform`, or the file of a saved one."""
+    seed: int = 0
+    """Seed of everything random."""
+    agent: KLActorCritic = field(default_factory=KLActorCritic)
+    """The agent's settings."""
+    gp: GPConfig = field(default_factory=GPConfig)
+    """How the GP is fitted and asked."""
+    schedule: Schedule = field(default_factory=Schedule)
+    """How long and how often."""
+
+
+def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
+    """Create the directory, fit or load the reference, train; the run's summary."""
+    directory = Path(directory)
+    if directory.exists() and any(directory.iterdir()):
+        raise UserError(
+            f"{directory} exists and is not empty. Choose another --out, or continue that run with "
+            f"`nppac resume {directory}`."
+        )
+    spec = get_task(config.task)
+    demos = load_task_demos(spec, config.demos, config.demo_episodes)
+    write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
+    reference = obtain_reference(config, spec, demos)
+    reference.save(directory / REFERENCE_FILE)
+    return _train(config, spec, demos, directory)
+
+
+def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any]:
+    """Continue a run from its checkpoint, to its end or to a new number of steps."""
+    directory = Path(directory)
+    config = read_config(directory)
+    if steps is not None:
+        config = dataclasses.replace(
+            config, schedule=dataclasses.replace(config.schedule, steps=steps)
+        )
+        stored = read_json(directory / CONFIG_FILE)
+        write_json(directory / CONFIG_FILE, {**stored, **to_json(config)})
+    spec = get_task(config.task)
+    demos = load_task_demos(spec, config.demos, config.demo_episodes)
+    if not (directory / REFERENCE_FILE).exists():  # killed before the fit was done
+        obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
+    return _train(config, spec, demos, directory)
+
+
+def _train(
+    config: RunConfig, spec: TaskSpec, demos: Demos | None, directory: Path
+) -> dict[str, Any]:
+    # Always the saved reference, so that a resumed run asks the very same one.
+    reference = load_reference(directory / REFERENCE_FILE)
+    problem = make_problem(config, spec, demos, reference)
+    run = train(problem, config.agent, config.schedule, config.seed, directory)
+    summary = summarise(config, directory, run)
+    write_json(directory / SUMMARY_FILE, summary)
+    return summary
+
+
+def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) -> Demos | None:
+    """The demonstrations, cut to the task's length and checked against its shapes."""
+    if source is None:
+        return None
+    demos = load_demos(source)
+    if episodes is not None:
+        demos = demos.first(episodes)
+    env = make_env(spec)
+    demos, notes = validate(
+        demos, obs_dim=obs_dim(env), action_dim=action_dim(env), task_name=spec.name
+    )
+    env.close()
+    for note in notes:
+        print(f"{source}: {note}", file=sys.stderr)
+    return demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
+
+
+def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> Reference:
+    """Fit the named reference, or load a saved one."""
+    if config.reference == "uniform":
+        env = make_env(spec)
+        return UniformReference(action_dim(env))
+    if config.reference != "gp":
+        return load_reference(config.reference)
+    if demos is None:
+        raise UserError(
+            "The GP reference needs demonstrations: give --demos a file, a Minari id or an "
+            "embedded name (`nppac demos list` shows them)."
+        )
+    return fit_reference(demos, config.gp)
+
+
+def fit_reference(demos: Demos, config: GPConfig) -> Reference:
+    """Fit a GP to the demonstrations, with progress."""
+    with progress_bar("Fitting the GP", config.steps) as advance:
+        return fit_gp(demos.obs, demos.actions, config, advance)
+
+
+def make_problem(
+    config: RunConfig, spec: TaskSpec, demos: Demos | None, reference: Reference
+) -> Problem:
+    """Environments and data in the form that training takes."""
+    env = make_env(spec)
+    if config.schedule.pretrain_epochs and demos is None:
+        raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
+    eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
+    return Problem(
+        env=env,
+        eval_envs=tuple(make_env(spec) for _ in range(eval_count)),
+        reference=reference,
+        demo_obs=np.zeros((0, obs_dim(env)), np.float32) if demos is None else demos.obs,
+        obs_dim=obs_dim(env),
+        action_dim=action_dim(env),
+    )
+
+
+def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
+    """A run's configuration and its deterministic policy as of the last checkpoint."""
+    config = read_config(directory)
+    checkpoint = Path(directory) / CHECKPOINT_FILE
+    if not checkpoint.exists():
+        raise UserError(
+            f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
+        )
+    env = make_env(get_task(config.task))
+    agent: Agent = config.agent
+    fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
+    return config, greedy_policy(agent, load_state(checkpoint, fresh))
+
+
+def evaluate_policy(spec: TaskSpec, act: Policy, episodes: int, seed: int) -> dict[str, Any]:
+    """Returns and successes of a deterministic policy, with progress."""
+    envs = [make_env(spec) for _ in range(min(8, episodes))]
+    with progress_bar("Evaluating", episodes) as advance:
+        return evaluate(envs, act, episodes=episodes, seed=seed, advance=advance).as_dict()
+
+
+def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
+    """What the run came to, in a few numbers."""
+    metrics = load_metrics(directory / METRICS_FILE)
+    evaluated = ~np.isnan(metrics["eval_return_mean"])
+    if not evaluated.any():
+        raise UserError(f"{directory} holds no evaluation.")
+
+    def ends(column: str) -> dict[str, float | None]:
+        values = metrics[column][evaluated]
+        if np.isnan(values).all():
+            return {"first": None, "last": None, "best": None}
+        return {"first": values[0], "last": values[-1], "best": float(np.max(values))}
+
+    return {
+        "task": config.task,
+        "method": config.method,
+        "seed": config.seed,
+        "env_steps": run.progress.env_steps,
+        "updates": run.progress.updates,
+        "wall_seconds": round(run.progress.wall_seconds, 1),
+        "eval_return": ends("eval_return_mean"),
+        "eval_success_any": ends("eval_success_any"),
+        "eval_success_end": ends("eval_success_end"),
+        "updates_per_second": float(np.nanmedian(metrics["updates_per_second"]))
+        if run.progress.updates
+        else None,
+    }
+
+
+def provenance() -> dict[str, Any]:
+    """Version, commit and command, for the record."""
+    return {
+        "nppac": nppac.__version__,
+        "commit": commit(),
+        "command": " ".join(["nppac", *sys.argv[1:]]),
+    }
+
+
+def commit() -> str | None:
+    """Commit of the source tree, with a mark where it has uncommitted changes."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip()
+
+
+def to_json(config: RunConfig) -> dict[str, Any]:
+    """The configuration as plain data."""
+    return json.loads(json.dumps(dataclasses.asdict(config)))
+
+
+def read_config(directory: str | Path) -> RunConfig:
+    """The configuration of a run's directory."""
+    if not Path(directory).is_dir():
+        raise UserError(f"There is no run directory {directory}.")
+    stored = read_json(Path(directory) / CONFIG_FILE)
+    stored.pop("provenance", None)
+    return _from_json(RunConfig, stored)
+
+
+def _from_json(kind: Any, value: Any) -> Any:
+    """Rebuild dataclasses and tuples from plain data, by their annotations."""
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        unknown = sorted(set(value) - set(hints))
+        if unknown:
+            raise UserError(
+                f"The configuration has settings that this version does not know: {unknown}."
+            )
+        return typing.cast(Any, kind)(**{k: _from_json(hints[k], v) for k, v in value.items()})
+    if typing.get_origin(kind) in (types.UnionType, typing.Union) and value is not None:
+        return _from_json(typing.get_args(kind)[0], value)
+    return tuple(value) if isinstance(value, list) else value

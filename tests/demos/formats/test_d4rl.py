@@ -1,0 +1,70 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nppac.demos import Demos, load_demos
+from nppac.errors import UserError
+
+from ..samples import assert_same, d4rl_columns, make_demos, make_episode, write_d4rl
+
+
+@pytest.fixture
+def columns():
+    return d4rl_columns(make_demos())
+
+
+def test_splits_at_terminals_and_timeouts(tmp_path, columns):
+    found = load_demos(write_d4rl(tmp_path / "d.hdf5", columns))
+    first, second = make_demos().episodes
+    assert_same(found, Demos((replace(first, terminated=True), second)))
+
+
+def test_without_next_observations_the_last_is_unknown(tmp_path, columns):
+    del columns["next_observations"]
+    found = load_demos(write_d4rl(tmp_path / "d.hdf5", columns))
+    assert [len(e.observations) for e in found.episodes] == [4, 3]
+
+
+def test_steps_after_the_last_flag_are_an_unfinished_episode(tmp_path, columns):
+    columns["timeouts"][:] = False
+    found = load_demos(write_d4rl(tmp_path / "d.hdf5", columns))
+    assert [(len(e), e.terminated) for e in found.episodes] == [(4, True), (3, False)]
+
+
+def test_rewards_and_timeouts_are_optional(tmp_path, columns):
+    del columns["rewards"], columns["timeouts"]
+    found = load_demos(write_d4rl(tmp_path / "d.hdf5", columns))
+    assert not found.has_rewards
+    assert len(found) == 2
+
+
+def test_one_episode_that_ends_with_the_file(tmp_path):
+    demos = Demos((make_episode(5, terminated=True),))
+    assert_same(load_demos(write_d4rl(tmp_path / "d.hdf5", d4rl_columns(demos))), demos)
+
+
+def test_no_steps_load_as_no_episodes(tmp_path, columns):
+    empty = {key: column[:0] for key, column in columns.items()}
+    assert len(load_demos(write_d4rl(tmp_path / "d.hdf5", empty))) == 0
+
+
+def test_missing_arrays_are_named(tmp_path, columns):
+    del columns["terminals"], columns["actions"]
+    path = write_d4rl(tmp_path / "d.hdf5", columns)
+    with pytest.raises(UserError, match="HDF5 file without actions, terminals: it holds next_obs"):
+        load_demos(path)
+
+
+def test_arrays_of_different_lengths(tmp_path, columns):
+    columns["rewards"] = np.zeros(6)
+    path = write_d4rl(tmp_path / "d.hdf5", columns)
+    with pytest.raises(UserError, match="rewards 6"):
+        load_demos(path)
+
+
+def test_truncated_file_is_the_users_error(tmp_path, columns):
+    path = write_d4rl(tmp_path / "d.hdf5", columns)
+    path.write_bytes(path.read_bytes()[:600])
+    with pytest.raises(UserError, match="cannot be read as HDF5"):
+        load_demos(path)

@@ -1,0 +1,31 @@
+import numpy as np
+
+from nppac.demos import demos_from_episodes, load_demos, save_demos
+from nppac.types import Episode
+
+from .samples import assert_same, make_demos, make_episode
+
+
+def test_recorded_demos_are_float32_and_know_their_origin(tmp_path):
+    double = Episode(np.zeros((3, 2)), np.ones((2, 1)), [1, 2], [0, 1], terminated=True)
+    demos = demos_from_episodes(
+        [double], env_id="E-v0", env_kwargs={"a": 1}, provenance={"seed": 7}
+    )
+    (episode,) = demos.episodes
+    assert episode.observations.dtype == episode.actions.dtype == np.float32
+    assert episode.rewards is not None
+    assert episode.rewards.dtype == np.float32
+    assert episode.successes is not None
+    assert episode.successes.tolist() == [False, True]
+    assert episode.terminated
+    assert demos.source == "recorded in E-v0"
+    save_demos(tmp_path / "d.npz", demos)
+    found = load_demos(tmp_path / "d.npz")
+    assert found.metadata == {"env_id": "E-v0", "env_kwargs": {"a": 1}, "provenance": {"seed": 7}}
+    assert_same(found, demos)
+
+
+def test_any_iterable_of_episodes():
+    episodes = (make_episode(n, i) for i, n in enumerate((4, 3)))
+    demos = demos_from_episodes(episodes, env_id="E", env_kwargs={}, provenance={})
+    assert_same(demos, make_demos())

@@ -1,0 +1,24 @@
+import pytest
+
+from nppac.errors import UserError
+from nppac.references import GPConfig
+
+
+@pytest.mark.parametrize("field", ["kernel", "optimiser", "variance"])
+def test_unknown_choices_are_named(field):
+    with pytest.raises(UserError, match="'nonsense'"):
+        GPConfig(**{field: "nonsense"})
+
+
+@pytest.mark.parametrize("field", ["fit_points", "neighbours", "max_steps", "learning_rate"])
+def test_numbers_must_be_positive(field):
+    with pytest.raises(UserError, match=field):
+        GPConfig(**{field: 0})
+
+
+def test_defaults_follow_the_optimiser_and_the_size():
+    assert GPConfig(optimiser="adam").steps == 500
+    assert GPConfig(optimiser="adam", max_steps=7).steps == 7
+    assert GPConfig().variance_method(6000) == "exact"
+    assert GPConfig().variance_method(6001) == "neighbours"
+    assert GPConfig(variance="exact").variance_method(10**6) == "exact"

@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from tests.references import dense
+
+from nppac.references import GPConfig
+from nppac.references.gp_fit import NOISE_FLOOR, fit_hyperparameters, units_of
+from nppac.references.kernels import KERNELS
+
+
+def draw(kernel, n=150, seed=0):
+    """Actions drawn from a GP with that kernel: one input that matters and one that does not."""
+    rng = np.random.default_rng(seed)
+    obs = rng.uniform(0, 4, size=(n, 2))
+    lengthscales = np.array([1.0, 1e3])
+    k = dense.kernel_matrix(kernel, obs, obs, lengthscales)
+    root = np.linalg.cholesky(k + 1e-8 * np.eye(n))
+    return obs, root @ rng.normal(size=(n, 3)) + 0.02 * rng.normal(size=(n, 3))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern12"])
+def test_auto_finds_the_generating_kernel(kernel):
+    obs, actions = draw(kernel)
+    fit = fit_hyperparameters(obs, actions, GPConfig(kernel="auto", max_steps=25))
+    assert fit.kernel == kernel
+    assert set(fit.per_kernel) == set(KERNELS)
+    assert max(fit.per_kernel, key=fit.per_kernel.__getitem__) == kernel
+
+
+def test_finds_what_matters_and_how_noisy_it_is():
+    obs, actions = draw("matern52")
+    params = fit_hyperparameters(obs, actions, GPConfig(kernel="matern52")).params
+    assert 0.5 < params.lengthscales[0] < 2.0
+    assert params.lengthscales[1] > 10.0
+    np.testing.assert_allclose(np.sqrt(params.noise_variance), 0.02, rtol=0.5)
+
+
+def test_units_of_the_robot_do_not_matter():
+    obs, actions = draw("matern32", n=60)
+    config = GPConfig(kernel="matern32", max_steps=20)
+    metres = fit_hyperparameters(obs, actions, config)
+    millimetres = fit_hyperparameters(obs * np.array([1e3, 1.0]) + 7.0, actions, config)
+    assert millimetres.after == pytest.approx(metres.after, abs=1e-3)
+    ratio = millimetres.params.lengthscales[0] / metres.params.lengthscales[0]
+    assert ratio == pytest.approx(1e3, rel=1e-2)
+
+
+def test_adam_reaches_the_likelihood_of_lbfgs():
+    obs, actions = draw("matern32", n=50)
+    quick = fit_hyperparameters(obs, actions, GPConfig(kernel="matern32"))
+    paper = fit_hyperparameters(
+        obs, actions, GPConfig(kernel="matern32", optimiser="adam", max_steps=300)
+    )
+    assert paper.after == pytest.approx(quick.after, abs=0.02)
+    assert quick.before == pytest.approx(paper.before, abs=1e-9)
+
+
+def test_noise_has_a_floor():
+    obs = np.linspace(0, 1, 30)[:, None]
+    fit = fit_hyperparameters(obs, 0.5 * obs, GPConfig(kernel="rbf"))
+    assert fit.params.noise_variance.min() >= NOISE_FLOOR
+
+
+def test_subset_is_random_by_seed_and_of_the_asked_size():
+    obs, actions = draw("rbf", n=80)
+    one, same, other = (
+        fit_hyperparameters(
+            obs, actions, GPConfig(kernel="rbf", fit_points=20, max_steps=1, seed=s)
+        )
+        for s in (0, 0, 1)
+    )
+    assert one.points == 20
+    assert one.before == same.before != other.before
+
+
+def test_constant_observations_count_in_their_own_unit():
+    obs = np.stack([np.arange(4.0), np.full(4, 0.1), np.zeros(4)], axis=1)
+    units = units_of(obs, np.zeros((4, 1)))
+    np.testing.assert_allclose(units.obs / 3**0.5, [np.arange(4.0).std(), 1.0, 1.0])
+    np.testing.assert_allclose(units.action, 0.01)
