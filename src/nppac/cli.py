@@ -253,10 +253,9 @@ def demos_list() -> None:
     table = Table("name", "episodes", "steps", "mean return")
     for name in embedded_names():
         facts = describe(load_embedded(name))
-        mean = facts.get("return_mean")
-        table.add_row(
-            name, str(facts["episodes"]), str(facts["steps"]), "" if mean is None else f"{mean:.1f}"
-        )
+        returns = facts["returns"]
+        mean = f"{returns['mean']:.1f}" if returns else ""
+        table.add_row(name, str(facts["episodes"]), str(facts["steps"]), mean)
     Console().print(table)
 
 

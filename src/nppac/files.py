@@ -71,7 +71,8 @@ def read_json(path: str | Path) -> Any:
 def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
     """Read every array of an npz file; refuses anything that would need pickle."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here: NumPy would leave the handle of a damaged archive open.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}.") from error

@@ -122,7 +122,7 @@ def train(
     ):
         while run.progress.epoch < schedule.epochs:
             began = time.monotonic()
-            run, row = _epoch(problem, agent, schedule, seed, run)
+            run, row = run_epoch(problem, agent, schedule, seed, run)
             run = _tick(run, began)
             append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
             advance(run.progress.env_steps, _status(row))
@@ -158,7 +158,7 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     return run
 
 
-def _epoch(
+def run_epoch(
     problem: Problem, agent: Agent, schedule: Schedule, seed: int, run: Run
 ) -> tuple[Run, dict[str, float | None]]:
     """Collect one epoch of steps, cache the reference beside them, update, evaluate."""
@@ -193,12 +193,13 @@ def _epoch(
 def _pretrain(problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State) -> State:
     """Pull the policy to the reference on the demonstrated states, before any environment step."""
     obs = np.asarray(problem.demo_obs, np.float32)
+    stats = checked_stats(problem.reference(obs), obs)
     with progress_bar("Pretraining the policy", schedule.pretrain_epochs) as advance:
         return pretrain(
             agent,
             state,
             obs,
-            checked_stats(problem.reference(obs), obs),
+            stats,
             _key(seed, "pretrain"),
             schedule.pretrain_epochs,
             schedule.pretrain_batch_size,

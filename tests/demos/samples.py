@@ -70,7 +70,7 @@ def write_dapg(path: Path, demos: Demos, protocol=3) -> Path:
 
 def awac_paths(demos: Demos) -> np.ndarray:
     """As the pen file has it: dicts of float64 rows, and one reward more than there are actions."""
-    rows = lambda a: [{"observation": r, "state_observation": r} for r in a.astype(np.float64)]  # noqa: E731
+    rows = lambda a: [{"observation": -r, "state_observation": r} for r in a.astype(np.float64)]  # noqa: E731
     paths = np.empty(len(demos), dtype=object)
     for i, e in enumerate(demos.episodes):
         paths[i] = {

@@ -130,6 +130,24 @@ def test_truncated_pickle_is_the_users_error():
             load(data[:end])
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x80\x04]r\xff\xff\xff\x7f.",  # place 2**31 of the memo: 32 GB of it
+        b"\x80\x02]p2147483647\n.",
+        b"\x80\x05\x96\0\0\0\0\x10\0\0\0x.",  # a bytearray of 64 GB
+    ],
+)
+def test_sizes_that_the_file_cannot_have_are_not_allocated(data, monkeypatch):
+    def fail(*args, **kwargs):
+        raise AssertionError("reached the unpickler")
+
+    monkeypatch.setattr("nppac.demos.safe_pickle._Unpickler", fail)
+    with pytest.raises(UserError, match="cannot be read as a pickle") as caught:
+        load(data)
+    assert "reached" not in str(caught.value)
+
+
 def test_size_given_to_bytes_is_refused():
     with pytest.raises(UserError, match="cannot be read as a pickle"):
         load(pickle.dumps(Call(bytes, 10)))

@@ -5,7 +5,9 @@ below, which check what NumPy's own functions would believe: a forged dtype or a
 NumPy read foreign memory, and `_codecs.encode` can import any codec.
 """
 
+import io
 import pickle
+import pickletools
 import re
 from collections import OrderedDict
 from typing import Any, BinaryIO
@@ -20,8 +22,10 @@ _PLAIN_DTYPE = re.compile(r"\?|[biufSU]\d+|O8?|O4")
 def load_pickle(file: BinaryIO, name: str) -> Any:
     """The value pickled at the file's position; `name` is what errors call the file."""
     try:
+        data = file.read()
+        _check_sizes(data)
         # latin1 is how arrays that Python 2 pickled as text keep their bytes.
-        return _Unpickler(file, encoding="latin1").load()
+        return _Unpickler(io.BytesIO(data), encoding="latin1").load()
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     except RecursionError as error:
@@ -31,6 +35,13 @@ def load_pickle(file: BinaryIO, name: str) -> Any:
             f"{name} cannot be read as a pickle: {error or type(error).__name__}. "
             "It may be damaged or incomplete; fetch or write it again."
         ) from error
+
+
+def _check_sizes(data: bytes) -> None:
+    """Refuse lengths and places that the data cannot have: the unpickler would allocate them."""
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name in ("PUT", "LONG_BINPUT") and int(argument or 0) > len(data):
+            raise ValueError(f"entry {argument} in {len(data)} bytes")
 
 
 class _DType:

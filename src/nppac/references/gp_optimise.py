@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from scipy.optimize import minimize
@@ -59,18 +61,18 @@ def adam(
     objective: Objective, start: np.ndarray, steps: int, learning_rate: float, advance: Advance
 ) -> Optimum:
     """Minimise by Adam and keep the best of all its steps."""
-    optimiser = optax.adam(learning_rate)
-    theta = start
-    state = optimiser.init(theta)
     before, _ = _finite(objective(start))
-    best, least = start, before
-    for step in range(1, steps + 1):
-        value, gradient = _finite(objective(theta))
-        if value < least:
-            best, least = theta, value
-        updates, state = optimiser.update(gradient, state)
-        theta = theta + np.asarray(updates)
-        advance(step, f"log likelihood {-value:.3f} per point")
+    theta, best, least = start, start, before
+    with jax.enable_x64(True):
+        optimiser = optax.adam(learning_rate)
+        state = optimiser.init(jnp.asarray(theta))
+        for step in range(1, steps + 1):
+            value, gradient = _finite(objective(theta))
+            if value < least:
+                best, least = theta, value
+            updates, state = optimiser.update(gradient, state)
+            theta = theta + np.asarray(updates)
+            advance(step, f"log likelihood {-value:.3f} per point")
     value, _ = objective(theta)
     return Optimum(theta, before, value) if value < least else Optimum(best, before, least)
 

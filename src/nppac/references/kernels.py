@@ -64,15 +64,21 @@ def profile(kernel: str) -> Profile:
     return _PROFILES[kernel]
 
 
-def squared_distances(x: Any, y: Any, xp: ModuleType = np, y2: Any = None) -> Any:
-    """|x|² + |y|² - 2xy for rows of x (n, o) and y (m, o), never negative; `y2` is |y|² if known.
+def squared_distances(x: Any, y: Any, xp: ModuleType = np) -> Any:
+    """|x|² + |y|² - 2xy for rows of x (n, o) and y (m, o), never negative.
 
     Exact to about 1e-16 times the squares: centre the rows, and stay in float64, because a
     Matérn-½ kernel takes the root of what remains.
     """
-    x2 = xp.einsum("ij,ij->i", x, x)
-    y2 = xp.einsum("ij,ij->i", y, y) if y2 is None else y2
-    return xp.maximum(x2[:, None] + y2[None, :] - 2.0 * (x @ y.T), 0.0)
+    return _expand(_squares(x, xp), _squares(y, xp), x @ y.T, xp)
+
+
+def _squares(x: Any, xp: ModuleType) -> Any:
+    return xp.einsum("ij,ij->i", x, x)
+
+
+def _expand(x2: Any, y2: Any, product: Any, xp: ModuleType) -> Any:
+    return xp.maximum(x2[:, None] + y2[None, :] - 2.0 * product, 0.0)
 
 
 def gram(kernel: str, x: Any, xp: ModuleType = np) -> Any:
@@ -82,11 +88,15 @@ def gram(kernel: str, x: Any, xp: ModuleType = np) -> Any:
 
 
 def cross(kernel: str, x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """κ(x, y) of shape (n, m) in float64, by blocks that stay in the processor's cache."""
+    """κ(x, y) of shape (n, m) in float64.
+
+    One matrix product for all, then the rest by blocks that stay in the processor's cache.
+    """
     function = profile(kernel)
-    out = np.empty((len(x), len(y))) if out is None else out
-    y2 = np.einsum("ij,ij->i", y, y)
+    out = np.matmul(x, y.T, out=out)
+    x2, y2 = _squares(x, np), _squares(y, np)
     rows = max(1, _BLOCK // max(1, len(y)))
     for i in range(0, len(x), rows):
-        out[i : i + rows] = function(squared_distances(x[i : i + rows], y, np, y2), np)
+        part = slice(i, i + rows)
+        out[part] = function(_expand(x2[part], y2, out[part], np), np)
     return out

@@ -14,8 +14,10 @@ from nppac.references.kernels import gram
 
 _CHUNK = 256
 _SMALL_CHUNK = 16
-_TOLERANCE = 1e-5
-"""Stop when another Lanczos step would lower no variance by more than this part of itself."""
+_TOLERANCE = 1e-6
+"""Most that a variance may be too large by, as a part of itself."""
+_TINY = 1e-150
+"""Keeps quotients of what has converged to zero defined, and its square representable."""
 
 
 class NeighbourVariance:
@@ -61,30 +63,35 @@ def _reductions(k: Any, nearest: Any, x: Any, lam: Any, count: Any, *, kernel: s
 def _reduction(gram: Any, k: Any, lam: Any) -> Any:
     """Λ² kᵀ(ΛK + I)⁻¹k for every Λ from one Lanczos recursion on K that starts at k.
 
-    Lanczos gives a tridiagonal T with kᵀ(ΛK + I)⁻¹k = |k|² [(ΛT + I)⁻¹]₁₁, the same T for every
-    Λ. Its LDLᵀ pivots δ_j = Λa_j + 1 - Λ²b²_{j-1}/δ_{j-1} turn that into Σ_j |k|² c_j²/δ_j with
-    c_j = -Λ b_{j-1} c_{j-1}/δ_{j-1}: every term is positive, so to stop early (at `_TOLERANCE`)
-    can only leave the variance too large.
+    Lanczos gives a tridiagonal T (diagonal a, beside it b), the same for every Λ, with
+    kᵀ(ΛK + I)⁻¹k = |k|² [(ΛT + I)⁻¹]₁₁. Its pivots δ_j = Λa_j + 1 - Λ²b²_{j-1}/δ_{j-1} turn that
+    into Σ_j |k|² c_j²/δ_j with c_j = -Λ b_{j-1} c_{j-1}/δ_{j-1}. Every term is positive, so to
+    stop early can only leave the variance too large; and by no more than the Gauss-Radau term at
+    ΛK + I's least possible eigenvalue 1, whose pivot is 1 + Λb_j²/e_j - Λ²b_j²/δ_j with e the
+    pivots of T. Stop when that is `_TOLERANCE` of the variance.
     """
     norm2 = k @ k
-    start = k / jnp.sqrt(jnp.maximum(norm2, 1e-300))
+    start = k / jnp.sqrt(jnp.maximum(norm2, _TINY))
     ones = jnp.ones_like(lam)
 
     def unfinished(carry):
-        step, *_, term, total = carry
-        return (step < 2 * len(k)) & jnp.any(term > _TOLERANCE * (1.0 + lam - total))
+        step, *_, remainder, total = carry
+        return (step < 2 * len(k)) & jnp.any(remainder > _TOLERANCE * (1.0 + lam - total))
 
     def advance(carry):
-        step, previous, current, beta, delta, c2, _, total = carry
-        product = gram @ current - beta * previous
-        alpha = product @ current
-        product = product - alpha * current
-        new_delta = lam * alpha + 1.0 - (lam * beta) ** 2 / delta
-        new_c2 = jnp.where(step == 0, norm2, c2 * (lam * beta / delta) ** 2)
-        term = lam**2 * new_c2 / new_delta
-        new_beta = jnp.sqrt(product @ product)
-        following = product / jnp.maximum(new_beta, 1e-300)
-        return step + 1, current, following, new_beta, new_delta, new_c2, term, total + term
+        step, previous, current, b, e, delta, c2, _, total = carry
+        product = gram @ current - b * previous
+        a = product @ current
+        product = product - a * current
+        delta = lam * a + 1.0 - (lam * b) ** 2 / delta
+        e = jnp.maximum(a - b * b / e, _TINY)
+        total = total + lam**2 * c2 / delta
+        b = jnp.sqrt(product @ product)
+        c2 = c2 * (lam * b / delta) ** 2
+        remainder = lam**2 * c2 / (1.0 + lam * b * b / e - (lam * b) ** 2 / delta)
+        following = product / jnp.maximum(b, _TINY)
+        return step + 1, current, following, b, e, delta, c2, remainder, total
 
-    first = (0, jnp.zeros_like(k), start, jnp.zeros(()), ones, ones, jnp.inf * ones, 0.0 * lam)
+    zero, one = jnp.zeros(()), jnp.ones(())
+    first = (0, 0.0 * k, start, zero, one, ones, norm2 * ones, jnp.inf * ones, 0.0 * lam)
     return jax.lax.while_loop(unfinished, advance, first)[-1]

@@ -60,6 +60,7 @@ def npy_bytes(array) -> bytes:
         (npy_bytes(np.zeros((5, 3))), "is a plain array of float64"),
         (npy_bytes(np.array([None]))[:-3], "cannot be read as a pickle"),
         (b"\x93NUMPY\x01\x00\x10", "damaged npy header"),
+        (b"\x93NUMPY\x01\x00\x10\x00{'descr': '|O, (\n", "damaged npy header"),
         (b"\x93NUMPY\x09\x00\x10\x00", "npy version (9, 0)"),
     ],
 )

@@ -20,6 +20,12 @@ def test_splits_at_terminals_and_timeouts(tmp_path, columns):
     assert_same(found, Demos((replace(first, terminated=True), second)))
 
 
+def test_a_timeout_alone_ends_an_episode(tmp_path, columns):
+    columns["timeouts"] |= columns["terminals"]
+    columns["terminals"][:] = False
+    assert_same(load_demos(write_d4rl(tmp_path / "d.hdf5", columns)), make_demos())
+
+
 def test_without_next_observations_the_last_is_unknown(tmp_path, columns):
     del columns["next_observations"]
     found = load_demos(write_d4rl(tmp_path / "d.hdf5", columns))

@@ -32,6 +32,6 @@ def _read_dtype(path: Path, file: BinaryIO) -> np.dtype:
         _, _, dtype = _HEADERS[version](file)
     except KeyError as error:
         raise UserError(f"{path} is of npy version {error}; versions 1 and 2 are read.") from error
-    except ValueError as error:
+    except Exception as error:  # NumPy's parser lets through what Python's tokeniser raises
         raise UserError(f"{path} has a damaged npy header: {error}.") from error
     return dtype

@@ -33,7 +33,7 @@ def _columns(path: Path) -> dict[str, np.ndarray]:
         with h5py.File(path, "r") as file:
             _require_layout(path, file)
             columns = {k: np.asarray(file[k]) for k in (*_REQUIRED, *_OPTIONAL) if k in file}
-    except (OSError, KeyError, RuntimeError, TypeError) as error:
+    except (OSError, KeyError, RuntimeError, TypeError, ValueError) as error:
         raise UserError(
             f"{path} cannot be read as HDF5: {error}. It may be damaged or incomplete; "
             "fetch it again."
