@@ -23,7 +23,7 @@ from nppac.demos import (
     validate,
 )
 from nppac.errors import UserError, unknown_name
-from nppac.figures.learning_curve import draw_learning_curve
+from nppac.figures.learning_curve import draw_learning_curves
 from nppac.files import write_json
 from nppac.presets import METHODS, Preset, preset
 from nppac.progress import progress_bar
@@ -33,10 +33,13 @@ from nppac.rollout import episode_seeds, rollout
 from nppac.runs import (
     RunConfig,
     evaluate_policy,
+    evaluation_summary,
     fit_reference,
+    group_by_method,
     load_policy,
     load_task_demos,
     provenance,
+    read_config,
     resume_run,
     start_run,
 )
@@ -134,9 +137,36 @@ def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
         print(f"Stopped. Continue with: nppac resume {directory}", file=sys.stderr)
         raise SystemExit(130) from None
     picture = directory / "curve.png"
-    draw_learning_curve([load_metrics(directory / METRICS_FILE)], picture, title=directory.name)
+    metrics = load_metrics(directory / METRICS_FILE)
+    draw_learning_curves({summary["method"]: [metrics]}, picture, title=directory.name)
     _show("Summary", _flatten(summary))
     print(f"Run: {directory}\nPicture: {picture}")
+
+
+def compare(runs: Positional[tuple[Path, ...]], out: Path = Path("comparison.png")) -> None:
+    """Compare runs on one task: a table of methods over seeds, and their learning curves.
+
+    Args:
+        runs: Directories of runs, of one task and any methods and seeds.
+        out: The picture to draw.
+    """
+    groups = group_by_method(runs)
+    table = Table("method", "seeds", "steps", "at start", "at end", "best", title=f"{out.stem}")
+    methods = {}
+    for method, group in groups.items():
+        methods[method] = [load_metrics(run / METRICS_FILE) for run in group]
+        steps = max(int(metrics["env_steps"][-1]) for metrics in methods[method])
+        cells = [_mean_and_spread(values) for values in evaluation_summary(methods[method])]
+        table.add_row(method, str(len(group)), f"{steps:,}", *cells)
+    Console().print(table)
+    draw_learning_curves(methods, out, title=read_config(runs[0]).task)
+    print(f"Picture: {out}")
+
+
+def _mean_and_spread(values: Sequence[float]) -> str:
+    """Mean over seeds, and the lowest and highest of them."""
+    mean = sum(values) / len(values)
+    return f"{mean:.4g} ({min(values):.4g} to {max(values):.4g})"
 
 
 def evaluate(
@@ -361,6 +391,7 @@ def _flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 RAW: dict[str, Callable[[Sequence[str]], None]] = {"train": train, "fit": fit}
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume,
+    "compare": compare,
     "evaluate": evaluate,
     "render": render,
     "demos list": demos_list,

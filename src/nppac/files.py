@@ -5,21 +5,24 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
 from nppac.errors import UserError
 
+TEMPORARY = ".unfinished"
+"""How the name of a file ends while it is being written."""
 
-def write_atomically(path: str | Path, write: Callable[[BinaryIO], None]) -> None:
+
+def write_atomically(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write beside `path` and rename over it, so that a reader sees the old file or the new one."""
     path = Path(path)
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", delete=False
+            dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY, delete=False
         ) as file:
             temporary = Path(file.name)
             write(file)
@@ -40,6 +43,12 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], None]) -> Non
         raise
 
 
+def remove_leftovers(directory: str | Path) -> None:
+    """Delete the unfinished files that killed processes left in a directory."""
+    for leftover in Path(directory).glob(f".*{TEMPORARY}"):
+        leftover.unlink(missing_ok=True)
+
+
 def write_json(path: str | Path, value: Any) -> None:
     """Write `value` as indented JSON, atomically."""
     text = json.dumps(value, indent=2, sort_keys=False) + "\n"
@@ -54,7 +63,7 @@ def write_arrays(
     for name, array in named.items():
         if array.dtype.hasobject:
             raise TypeError(f"array '{name}' holds Python objects, which an npz would pickle")
-    save = np.savez_compressed if compress else np.savez
+    save: Any = np.savez_compressed if compress else np.savez
     write_atomically(path, lambda file: save(file, **named))
 
 

@@ -1,7 +1,7 @@
 """Task x method settings: the paper's, and the best that we have measured."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.demos import embedded_names
@@ -55,6 +55,8 @@ def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunCon
     """The settings for a task and a method; a task without its own takes the locomotion ones."""
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
+    if name not in get_args(Preset):
+        raise unknown_name("preset", name, get_args(Preset))
     config = PAPER.get(task, PAPER["halfcheetah"])
     if name == "default":
         config = _default(task, config)

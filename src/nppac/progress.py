@@ -30,16 +30,19 @@ def silent(done: int, status: str = "") -> None:
 
 
 @contextmanager
-def progress_bar(description: str, total: int) -> Iterator[Advance]:
-    """Yield a function `advance(done, status)` that shows how far `description` has come."""
+def progress_bar(description: str, total: int, done: int = 0) -> Iterator[Advance]:
+    """Yield a function `advance(done, status)` that shows how far `description` has come.
+
+    What was `done` before counts for nothing in the estimate of the time that is left.
+    """
     console = Console(stderr=True)
     show = _live_bar if console.is_terminal else _plain_lines
-    with show(console, description, total) as advance:
+    with show(console, description, total, done) as advance:
         yield advance
 
 
 @contextmanager
-def _live_bar(console: Console, description: str, total: int) -> Iterator[Advance]:
+def _live_bar(console: Console, description: str, total: int, done: int) -> Iterator[Advance]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
@@ -50,24 +53,25 @@ def _live_bar(console: Console, description: str, total: int) -> Iterator[Advanc
         TextColumn("{task.fields[status]}"),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(description, total=total, status="")
+        task = bar.add_task(description, total=total, completed=done, status="")
         yield lambda done, status="": bar.update(task, completed=done, status=status)
 
 
 @contextmanager
-def _plain_lines(console: Console, description: str, total: int) -> Iterator[Advance]:
+def _plain_lines(console: Console, description: str, total: int, before: int) -> Iterator[Advance]:
     start = last = time.monotonic()
 
     def advance(done: int, status: str = "") -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last < PLAIN_INTERVAL_SECONDS or done <= 0:
+        if now - last < PLAIN_INTERVAL_SECONDS or done <= before:
             return
         last = now
-        left = (now - start) / done * (total - done)
+        left = (now - start) / (done - before) * max(total - done, 0)
         console.print(
-            f"{description}: {done}/{total}, {left:.0f} s left. {status}",
+            f"{description}: {done}/{total}, {left:.0f} s left. {status}".rstrip(),
             highlight=False,
+            markup=False,
             soft_wrap=True,
         )
 

@@ -77,7 +77,7 @@ def transitions(episodes: Sequence[Episode], ask: Callable[[np.ndarray], Referen
     return Batch(
         obs=observations[first],
         action=np.concatenate([episode.actions for episode in episodes]),
-        reward=np.concatenate([_rewards(episode) for episode in episodes]),
+        reward=np.concatenate([rewards_of(episode) for episode in episodes]),
         next_obs=observations[first + 1],
         discount_mask=np.concatenate([_discount_mask(episode) for episode in episodes]),
         reference=_select(stats, first),
@@ -93,12 +93,12 @@ def checked_stats(stats: ReferenceStats, observations: np.ndarray) -> ReferenceS
             f"The reference answered {len(observations)} observations with loc {loc.shape} and "
             f"scale {scale.shape}; both must be ({len(observations)}, action dimension)."
         )
-    bad = ~(np.isfinite(loc) & np.isfinite(scale) & (scale > 0)).all(axis=1)
+    bad = np.any(~(np.isfinite(loc) & np.isfinite(scale) & (scale > 0)), axis=1)
     if bad.any():
         row = int(np.argmax(bad))
         raise UserError(
             f"The reference gave a non-finite value or a scale that is not positive at {bad.sum()} "
-            f"of {len(bad)} observations, first at row {row}: loc {loc[row]}, scale {scale[row]}. "
+            f"of {len(loc)} observations, first at row {row}: loc {loc[row]}, scale {scale[row]}. "
             "Check its variance there; a floor on the variance or a refit removes it."
         )
     return ReferenceStats(loc, scale)
@@ -111,7 +111,8 @@ def _rows(episodes: Sequence[Episode]) -> np.ndarray:
     )
 
 
-def _rewards(episode: Episode) -> np.ndarray:
+def rewards_of(episode: Episode) -> np.ndarray:
+    """The episode's rewards, or an error where it has none."""
     if episode.rewards is None:
         raise UserError("These episodes have no rewards, and a replay for a critic needs them.")
     return np.asarray(episode.rewards, np.float32)
@@ -137,11 +138,20 @@ def filled_arrays(replay: Replay) -> dict[str, Any]:
 
 
 def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
-    """An empty replay refilled from `filled_arrays`."""
-    size = int(arrays["size"])
+    """An empty replay refilled from `filled_arrays`; its ring may be another size than theirs.
+
+    A full ring of the same capacity keeps its rows where they were, so that a resumed run samples
+    what the uninterrupted one would have. Any other is laid out anew, oldest first.
+    """
+    position, size = int(arrays["position"]), int(arrays["size"])
+    kept = min(size, replay.capacity)
+    same = size == replay.capacity
 
     def refill(path: Any, leaf: Array) -> Array:
-        return leaf.at[:size].set(arrays[jax.tree_util.keystr(path)])
+        stored = arrays[jax.tree_util.keystr(path)]
+        rows = stored if same else np.roll(stored, -position, axis=0)[size - kept :]
+        return leaf.at[:kept].set(rows)
 
     storage = jax.tree_util.tree_map_with_path(refill, replay.storage)
-    return Replay(storage, jnp.asarray(arrays["position"]), jnp.asarray(arrays["size"]))
+    position = position if same else kept % replay.capacity
+    return Replay(storage, jnp.array(position, jnp.int32), jnp.array(kept, jnp.int32))

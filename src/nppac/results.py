@@ -95,7 +95,9 @@ def _line(fields: tuple[str, ...] | list[str]) -> str:
 
 
 def _field(value: float | None) -> str:
-    return "" if value is None or math.isnan(value) else repr(value)
+    if value is None or math.isnan(value):
+        return ""
+    return repr(value if isinstance(value, int) else float(value))  # NumPy's repr names its type
 
 
 def _number(field: str) -> float:

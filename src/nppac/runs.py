@@ -6,7 +6,7 @@ import subprocess
 import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -213,6 +213,33 @@ def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
         if run.progress.updates
         else None,
     }
+
+
+def group_by_method(directories: Sequence[Path]) -> dict[str, list[Path]]:
+    """Runs of one task by the name of their method."""
+    configs = [read_config(directory) for directory in directories]
+    tasks = sorted({config.task for config in configs})
+    if len(tasks) != 1:
+        raise UserError(f"A comparison needs runs of one task; these are of {tasks}.")
+    groups: dict[str, list[Path]] = {}
+    for directory, config in zip(directories, configs, strict=True):
+        groups.setdefault(config.method, []).append(directory)
+    return groups
+
+
+def evaluation_summary(
+    runs: Sequence[Mapping[str, np.ndarray]],
+) -> tuple[list[float], list[float], list[float]]:
+    """First, last and best evaluation of each run: success where the task has it, else return."""
+    column = "eval_success_any"
+    if all(np.isnan(run[column]).all() for run in runs):
+        column = "eval_return_mean"
+    values = [run[column][~np.isnan(run[column])] for run in runs]
+    return (
+        [float(v[0]) for v in values],
+        [float(v[-1]) for v in values],
+        [float(np.max(v)) for v in values],
+    )
 
 
 def provenance() -> dict[str, Any]:

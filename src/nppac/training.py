@@ -4,6 +4,7 @@ Everything random is derived from (seed, purpose, counter), so that a run that w
 resumed is the run that was not.
 """
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +24,29 @@ from nppac.errors import UserError
 from nppac.evaluation import Evaluation, evaluate
 from nppac.progress import progress_bar
 from nppac.references.base import Reference
-from nppac.replay import Replay, checked_stats, empty_replay, insert, transitions
+from nppac.replay import (
+    Replay,
+    checked_stats,
+    empty_replay,
+    insert,
+    rewards_of,
+    transitions,
+)
 from nppac.results import CHECKPOINT_FILE, METRICS_FILE, append_row, rewind
 from nppac.rollout import collect, episode_seeds
 from nppac.types import Episode
 from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
+
+
+_AT_LEAST_ONE = (
+    "steps",
+    "epoch_steps",
+    "batch_size",
+    "replay_capacity",
+    "pretrain_batch_size",
+    "eval_episodes",
+    "eval_envs",
+)
 
 
 @dataclass(frozen=True)
@@ -60,9 +79,12 @@ class Schedule:
     """Environment steps between checkpoints."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "epoch_steps", "batch_size", "replay_capacity", "eval_episodes"):
+        for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UserError(f"'{name}' is {getattr(self, name)}; it must be at least 1.")
+        for name in ("updates_per_step", "warmup_steps", "pretrain_epochs"):
+            if not getattr(self, name) >= 0:
+                raise UserError(f"'{name}' is {getattr(self, name)}; it must not be negative.")
         for name in ("steps", "eval_every", "checkpoint_every"):
             value = getattr(self, name)
             if value < 1 or value % self.epoch_steps:
@@ -70,6 +92,11 @@ class Schedule:
                     f"'{name}' is {value}; it must be a positive multiple of the epoch, "
                     f"{self.epoch_steps} steps (change 'epoch_steps' to allow others)."
                 )
+        if self.replay_capacity < self.epoch_steps:
+            raise UserError(
+                f"'replay_capacity' is {self.replay_capacity}, less than one epoch of "
+                f"{self.epoch_steps} steps."
+            )
 
     @property
     def epochs(self) -> int:
@@ -118,7 +145,7 @@ def train(
     run = _start(problem, agent, schedule, seed, directory)
     with (
         _deferred_interrupt() as stop_requested,
-        progress_bar("Training", schedule.steps) as advance,
+        progress_bar("Training", schedule.steps, run.progress.env_steps) as advance,
     ):
         while run.progress.epoch < schedule.epochs:
             began = time.monotonic()
@@ -126,9 +153,10 @@ def train(
             run = _tick(run, began)
             append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
             advance(run.progress.env_steps, _status(row))
-            if stop_requested() or _due(run.progress.env_steps, schedule, "checkpoint_every"):
+            stopping = stop_requested()  # asked once: what stops the run has been saved
+            if stopping or _due(run.progress.env_steps, schedule, "checkpoint_every"):
                 save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
-            if stop_requested() and run.progress.epoch < schedule.epochs:
+            if stopping and run.progress.epoch < schedule.epochs:
                 raise Interrupted
     return run
 
@@ -136,10 +164,6 @@ def train(
 def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, directory: Path) -> Run:
     """The run at its checkpoint; or a new one, pretrained and evaluated before its first step."""
     capacity = min(schedule.replay_capacity, schedule.steps)
-    if schedule.epoch_steps > capacity:
-        raise UserError(
-            f"'replay_capacity' is {capacity}, less than one epoch of {schedule.epoch_steps} steps."
-        )
     replay = empty_replay(capacity, problem.obs_dim, problem.action_dim)
     state = agent.init(_key(seed, "init"), problem.obs_dim, problem.action_dim)
     checkpoint = directory / CHECKPOINT_FILE
@@ -253,7 +277,7 @@ def _due(env_steps: int, schedule: Schedule, interval: str) -> bool:
 
 
 def _mean_return(episodes: list[Episode]) -> float:
-    return float(np.mean([np.sum(episode.rewards) for episode in episodes]))
+    return float(np.mean([float(np.sum(rewards_of(episode))) for episode in episodes]))
 
 
 def _status(row: Mapping[str, Any]) -> str:
@@ -281,7 +305,8 @@ def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
         if requests:
             raise KeyboardInterrupt
         requests.append(signum)
-        print("\nFinishing this epoch, then stopping (Ctrl-C again stops at once).", flush=True)
+        # Past Python's buffers, which the signal may have found in the middle of a write.
+        os.write(2, b"\nFinishing this epoch, then stopping (Ctrl-C again stops at once).\n")
 
     try:
         previous = signal.signal(signal.SIGINT, handle)

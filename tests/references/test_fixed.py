@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from tests.references import dense
 
 from nppac.errors import UserError
 from nppac.references import (
@@ -9,6 +8,8 @@ from nppac.references import (
     condition,
     load_reference,
 )
+
+from . import dense
 
 
 def test_uniform_is_the_box():

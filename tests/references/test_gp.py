@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
-from tests.references import dense
 
 from nppac.errors import UserError
 from nppac.references import GPConfig, GPParams, GPReference, condition, load_reference
 from nppac.references.gp import prior_variance
 from nppac.references.kernels import KERNELS
+
+from . import dense
 
 
 def scikit_kernel(kernel, lengthscales):

@@ -41,7 +41,7 @@ def test_degenerate_demonstrations_fit(case, method):
     elif case == "repeated":
         obs, actions = np.repeat(obs[:5], 8, axis=0), np.repeat(actions[:5], 8, axis=0)
     else:
-        obs = np.concatenate([obs, np.zeros((len(obs), 1)), np.full((len(obs), 1), 0.1)], axis=1)
+        obs[:, 1] = 0.1
     config = GPConfig(kernel="matern12", max_steps=20, variance=method)
     reference = fit_gp(obs, actions, config)
     stats = reference(np.concatenate([obs, obs + 1.0]))

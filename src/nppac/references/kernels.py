@@ -93,7 +93,8 @@ def cross(kernel: str, x: np.ndarray, y: np.ndarray, out: np.ndarray | None = No
     One matrix product for all, then the rest by blocks that stay in the processor's cache.
     """
     function = profile(kernel)
-    out = np.matmul(x, y.T, out=out)
+    out = np.empty((len(x), len(y))) if out is None else out
+    np.matmul(x, y.T, out=out)
     x2, y2 = _squares(x, np), _squares(y, np)
     rows = max(1, _BLOCK // max(1, len(y)))
     for i in range(0, len(x), rows):
