@@ -1,14 +1,18 @@
 """The command line: `nppac COMMAND`, each command a function whose docstring is its help."""
 
+import os
+import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import nppac
 from nppac.agents.kl_actor_critic import KLActorCritic
@@ -28,10 +32,11 @@ from nppac.files import write_json
 from nppac.presets import METHODS, Preset, preset
 from nppac.progress import progress_bar
 from nppac.references import GPConfig, load_reference
-from nppac.results import METRICS_FILE, load_metrics
+from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
 from nppac.rollout import episode_seeds, rollout
 from nppac.runs import (
     RunConfig,
+    check_fits,
     evaluate_policy,
     evaluation_summary,
     fit_reference,
@@ -48,7 +53,13 @@ from nppac.training import Interrupted, Schedule
 from nppac.video import record_video
 
 Positional = tyro.conf.Positional
+RunPath = Annotated[Positional[Path], tyro.conf.arg(metavar="RUN")]
+PolicyPath = Annotated[Positional[Path], tyro.conf.arg(metavar="POLICY")]
+OptionalCount = Annotated[int | None, tyro.conf.arg(metavar="N")]
+OptionalDemos = Annotated[str | None, tyro.conf.arg(metavar="DEMOS")]
+OptionalTask = Annotated[str | None, tyro.conf.arg(metavar="TASK")]
 EVALUATION_SEED = 1_000_003  # far from the seeds that people train with
+PIPE_WIDTH = 160  # columns of a table that no terminal limits
 
 
 @dataclass(frozen=True)
@@ -64,13 +75,13 @@ class TrainArgs:
     """nppac: the paper's method. sac: the same agent against a uniform reference."""
     preset: Preset = "default"
     """default: what works best on a small machine. paper: the paper's settings."""
-    demos: str | None = None
+    demos: OptionalDemos = None
     """Demonstrations: a file of any known format, a Minari id or an embedded name."""
-    demo_episodes: int | None = None
+    demo_episodes: OptionalCount = None
     """Use only the first so many demonstrations."""
     reference: str = "gp"
     """gp: fit one to the demonstrations. uniform: none. Else the file of a saved reference."""
-    out: Path | None = None
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIRECTORY")] = None
     """Directory of the run; by default runs/TASK-METHOD-seedN."""
     seed: int = 0
     """Seed of everything random."""
@@ -84,11 +95,12 @@ class TrainArgs:
 def train(argv: Sequence[str]) -> None:
     """Parse twice: task, method and preset give the defaults that the other flags override."""
     chosen, _ = tyro.cli(_Choice, args=argv, return_unknown_args=True, add_help=False)
-    base = preset(chosen.task, chosen.method, chosen.preset)
+    name = cast(Preset, chosen.preset)
+    base = preset(chosen.task, chosen.method, name)
     defaults = TrainArgs(
         task=base.task,
         method=base.method,
-        preset=chosen.preset,
+        preset=name,
         demos=base.demos,
         reference=base.reference,
         agent=base.agent,
@@ -96,7 +108,8 @@ def train(argv: Sequence[str]) -> None:
         gp=base.gp,
     )
     args = tyro.cli(TrainArgs, args=argv, default=defaults, prog="nppac train")
-    directory = args.out or Path("runs") / f"{args.task}-{args.method}-seed{args.seed}"
+    task = re.sub(r"[^\w.-]+", "-", args.task)  # an id may name a module and a namespace
+    directory = args.out or Path("runs") / f"{task}-{args.method}-seed{args.seed}"
     config = RunConfig(
         task=args.task,
         method=args.method,
@@ -115,10 +128,10 @@ def train(argv: Sequence[str]) -> None:
 class _Choice:
     task: str = "door"
     method: str = "nppac"
-    preset: Preset = "default"
+    preset: str = "default"  # checked by `preset`, which suggests the nearest
 
 
-def resume(run: Positional[Path], steps: int | None = None) -> None:
+def resume(run: RunPath, steps: OptionalCount = None) -> None:
     """Continue a run that was stopped or killed, exactly where its last checkpoint left it.
 
     Args:
@@ -134,7 +147,9 @@ def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
     try:
         summary = work()
     except (Interrupted, KeyboardInterrupt):
-        print(f"Stopped. Continue with: nppac resume {directory}", file=sys.stderr)
+        begun = (directory / CONFIG_FILE).exists()
+        remedy = f"Continue with: nppac resume {shlex.quote(str(directory))}"
+        print(f"Stopped. {remedy if begun else 'Nothing was written yet.'}", file=sys.stderr)
         raise SystemExit(130) from None
     picture = directory / "curve.png"
     metrics = load_metrics(directory / METRICS_FILE)
@@ -143,7 +158,10 @@ def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
     print(f"Run: {directory}\nPicture: {picture}")
 
 
-def compare(runs: Positional[tuple[Path, ...]], out: Path = Path("comparison.png")) -> None:
+def compare(
+    runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
+    out: Path = Path("comparison.png"),
+) -> None:
     """Compare runs on one task: a table of methods over seeds, and their learning curves.
 
     Args:
@@ -158,7 +176,7 @@ def compare(runs: Positional[tuple[Path, ...]], out: Path = Path("comparison.png
         steps = max(int(metrics["env_steps"][-1]) for metrics in methods[method])
         cells = [_mean_and_spread(values) for values in evaluation_summary(methods[method])]
         table.add_row(method, str(len(group)), f"{steps:,}", *cells)
-    Console().print(table)
+    _console().print(table)
     draw_learning_curves(methods, out, title=read_config(runs[0]).task)
     print(f"Picture: {out}")
 
@@ -170,11 +188,11 @@ def _mean_and_spread(values: Sequence[float]) -> str:
 
 
 def evaluate(
-    policy: Positional[Path],
+    policy: PolicyPath,
     episodes: int = 100,
-    task: str | None = None,
+    task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
-    json: Path | None = None,
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
 ) -> None:
     """Evaluate a run's policy, or a saved reference's mean, over many episodes.
 
@@ -199,10 +217,10 @@ def evaluate(
 
 
 def render(
-    policy: Positional[Path],
+    policy: PolicyPath,
     out: Path = Path("video.mp4"),
     episodes: int = 1,
-    task: str | None = None,
+    task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
 ) -> None:
     """Film a policy; works without a display.
@@ -215,6 +233,7 @@ def render(
         seed: Seed of the episodes.
 
     """
+    _require_episodes(episodes)
     act, task = _policy(policy, task)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)
@@ -223,12 +242,24 @@ def render(
 
 def _policy(path: Path, task: str | None) -> tuple[Any, str]:
     """A run's policy or a reference's mean, and the task to act in."""
+    if not path.exists():
+        raise UserError(f"There is no run directory or reference file {path}.")
     if path.is_dir():
         config, act = load_policy(path)
-        return act, task or config.task
-    if task is None:
+        task = task or config.task
+    elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
-    return load_reference(path).mean, task
+    else:
+        act = load_reference(path).mean
+    env = make_env(get_task(task))
+    check_fits(act, str(path), get_task(task), env)
+    env.close()
+    return act, task
+
+
+def _require_episodes(episodes: int) -> None:
+    if episodes < 1:
+        raise UserError(f"'episodes' is {episodes}; it must be at least 1.")
 
 
 @dataclass(frozen=True)
@@ -237,9 +268,9 @@ class FitArgs:
 
     task: str = "door"
     """The task that the demonstrations are of."""
-    demos: str | None = None
+    demos: OptionalDemos = None
     """Demonstrations: a file, a Minari id or an embedded name; by default the task's embedded."""
-    demo_episodes: int | None = None
+    demo_episodes: OptionalCount = None
     """Use only the first so many demonstrations."""
     out: Path = Path("reference.npz")
     """File to save the reference to."""
@@ -270,12 +301,15 @@ def _show_reference(summary: dict[str, Any]) -> None:
             _show_vector(name, values)
 
 
-def _show_vector(name: str, values: Sequence[float], columns: int = 8) -> None:
-    table = Table(title=name, title_justify="left", show_header=False)
+def _show_vector(name: str, values: Sequence[float]) -> None:
+    console = _console()
+    columns = min(8, max(1, console.width // 12 - 1))  # so many as fit in full
+    table = Table(show_header=False)
     for start in range(0, len(values), columns):
         row = values[start : start + columns]
         table.add_row(f"[dim]{start}-{start + len(row) - 1}[/]", *(f"{v:.3g}" for v in row))
-    Console().print(table)
+    console.print(Text(name))
+    console.print(table)
 
 
 def demos_list() -> None:
@@ -286,10 +320,12 @@ def demos_list() -> None:
         returns = facts["returns"]
         mean = f"{returns['mean']:.1f}" if returns else ""
         table.add_row(name, str(facts["episodes"]), str(facts["steps"]), mean)
-    Console().print(table)
+    _console().print(table)
 
 
-def demos_inspect(path: Positional[str], task: str | None = None) -> None:
+def demos_inspect(
+    path: Annotated[Positional[str], tyro.conf.arg(metavar="DEMOS")], task: OptionalTask = None
+) -> None:
     """Describe demonstrations and check them.
 
     Args:
@@ -307,7 +343,10 @@ def demos_inspect(path: Positional[str], task: str | None = None) -> None:
     print("Checked: nothing prevents training on these.")
 
 
-def demos_convert(source: Positional[str], out: Positional[Path]) -> None:
+def demos_convert(
+    source: Annotated[Positional[str], tyro.conf.arg(metavar="DEMOS")],
+    out: Annotated[Positional[Path], tyro.conf.arg(metavar="FILE")],
+) -> None:
     """Convert demonstrations of any known format to nppac's npz.
 
     Args:
@@ -315,14 +354,15 @@ def demos_convert(source: Positional[str], out: Positional[Path]) -> None:
         out: The npz file to write.
 
     """
-    convert(source, out)
+    for note in convert(source, out):
+        print(note)
     print(f"{source} -> {out}")
 
 
 def demos_record(
     policy: Path,
     out: Path,
-    task: str | None = None,
+    task: OptionalTask = None,
     episodes: int = 15,
     only_successes: bool = False,
     seed: int = EVALUATION_SEED,
@@ -338,6 +378,7 @@ def demos_record(
         seed: Seed of the episodes.
 
     """
+    _require_episodes(episodes)
     act, task = _policy(policy, task)
     spec = get_task(task)
     envs, kept, tried = [make_env(spec)], [], 0
@@ -367,15 +408,27 @@ def tasks() -> None:
     table = Table("task", "environment", "horizon", "what it is")
     for spec in TASKS.values():
         table.add_row(spec.name, spec.env_id, str(spec.horizon), spec.description)
-    Console().print(table)
+    _console().print(table)
 
 
 def _show(title: str, facts: dict[str, Any]) -> None:
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in facts.items():
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        table.add_row(name, "-" if value is None else text)
-    Console().print(table)
+        table.add_row(name, Text("-" if value is None else text))
+    console = _console()
+    console.print(Text(title), soft_wrap=True)  # a table would wrap its title to its own width
+    console.print(table)
+
+
+def _console() -> Console:
+    """Standard output; a pipe has no width, and rich would cut its tables at 80 columns."""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_WIDTH
+    return console
 
 
 def _flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -420,7 +473,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _dispatch(args: list[str]) -> None:
-    if not args or args[0] in ("-h", "--help"):
+    if not args or args[0] in ("-h", "--help", "help"):
         _overview()
         return
     if args[0] == "--version":
@@ -435,7 +488,7 @@ def _dispatch(args: list[str]) -> None:
     elif args[0] == "demos" and (len(args) == 1 or args[1] in ("-h", "--help")):
         _overview("demos")
     else:
-        raise unknown_name("command", name, HELP)
+        raise unknown_name("command", name, [*HELP, "--help", "--version"])
 
 
 def _overview(prefix: str = "") -> None:
@@ -443,4 +496,5 @@ def _overview(prefix: str = "") -> None:
     for name, text in HELP.items():
         if name.startswith(prefix):
             print(f"  nppac {name:14} {text}")
-    print(f"\nMethods: {', '.join(METHODS)}. `nppac COMMAND --help` explains each.")
+    methods = "" if prefix else f"Methods: {', '.join(METHODS)}. "
+    print(f"\n{methods}`nppac COMMAND --help` explains each.")

@@ -41,7 +41,7 @@ class MLP(eqx.Module):
             jax.random.uniform(k[0], (i, j), minval=-bound, maxval=bound)
             for k, i, j, bound in zip(keys, sizes[:-1], sizes[1:], bounds, strict=True)
         )
-        hidden_biases = tuple(jnp.full((width,), HIDDEN_BIAS) for width in hidden)
+        hidden_biases = tuple(jnp.full((width,), HIDDEN_BIAS, jnp.float32) for width in hidden)
         last_bias = jax.random.uniform(keys[-1][1], (outputs,), minval=-last, maxval=last)
         self.biases = (*hidden_biases, last_bias)
 

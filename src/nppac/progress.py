@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.progress import (
@@ -18,6 +18,7 @@ from rich.progress import (
 PLAIN_INTERVAL_SECONDS = 10.0
 
 
+@runtime_checkable
 class Advance(Protocol):
     """Report that `done` of the total is finished, with a short status text."""
 

@@ -153,5 +153,5 @@ def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
         return leaf.at[:kept].set(rows)
 
     storage = jax.tree_util.tree_map_with_path(refill, replay.storage)
-    position = position if same else kept % replay.capacity
+    position = (position if same else kept) % replay.capacity
     return Replay(storage, jnp.array(position, jnp.int32), jnp.array(kept, jnp.int32))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shlex
 import subprocess
 import sys
 import types
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import jax
 import numpy as np
 
@@ -21,7 +23,7 @@ from nppac.checkpoint import load_state
 from nppac.demos import Demos, load_demos, validate
 from nppac.errors import UserError
 from nppac.evaluation import evaluate
-from nppac.files import read_json, write_json
+from nppac.files import read_json, remove_leftovers, write_json
 from nppac.progress import progress_bar
 from nppac.references import GPConfig, UniformReference, fit_gp, load_reference
 from nppac.references.base import Reference
@@ -65,19 +67,35 @@ class RunConfig:
 
 
 def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
-    """Create the directory, fit or load the reference, train; the run's summary."""
+    """Fit or load the reference, create the directory, train; the run's summary.
+
+    A mistake in what was given is found before anything is written.
+    """
     directory = Path(directory)
-    if directory.exists() and any(directory.iterdir()):
+    _require_new(directory)
+    config = dataclasses.replace(config, demos=_found_from_anywhere(config.demos))
+    spec = get_task(config.task)
+    demos = load_task_demos(spec, config.demos, config.demo_episodes)
+    reference = obtain_reference(config, spec, demos)
+    problem = make_problem(config, spec, demos, reference)
+    write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
+    reference.save(directory / REFERENCE_FILE)
+    return _train(config, problem, directory)
+
+
+def _require_new(directory: Path) -> None:
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
+    if directory.is_dir() and any(directory.iterdir()):
         raise UserError(
             f"{directory} exists and is not empty. Choose another --out, or continue that run with "
             f"`nppac resume {directory}`."
         )
-    spec = get_task(config.task)
-    demos = load_task_demos(spec, config.demos, config.demo_episodes)
-    write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
-    reference = obtain_reference(config, spec, demos)
-    reference.save(directory / REFERENCE_FILE)
-    return _train(config, spec, demos, directory)
+
+
+def _found_from_anywhere(source: str | None) -> str | None:
+    """A file by its full path, so that a run can be resumed from another directory."""
+    return str(Path(source).resolve()) if source and Path(source).exists() else source
 
 
 def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any]:
@@ -85,24 +103,35 @@ def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any
     directory = Path(directory)
     config = read_config(directory)
     if steps is not None:
-        config = dataclasses.replace(
-            config, schedule=dataclasses.replace(config.schedule, steps=steps)
-        )
-        stored = read_json(directory / CONFIG_FILE)
-        write_json(directory / CONFIG_FILE, {**stored, **to_json(config)})
+        config = _extended(config, directory, steps)
+    remove_leftovers(directory)
     spec = get_task(config.task)
     demos = load_task_demos(spec, config.demos, config.demo_episodes)
-    if not (directory / REFERENCE_FILE).exists():  # killed before the fit was done
+    if not (directory / REFERENCE_FILE).exists():  # killed before it was written
         obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
-    return _train(config, spec, demos, directory)
-
-
-def _train(
-    config: RunConfig, spec: TaskSpec, demos: Demos | None, directory: Path
-) -> dict[str, Any]:
-    # Always the saved reference, so that a resumed run asks the very same one.
     reference = load_reference(directory / REFERENCE_FILE)
-    problem = make_problem(config, spec, demos, reference)
+    return _train(config, make_problem(config, spec, demos, reference), directory)
+
+
+def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
+    """The configuration with another end, which is also written to the directory."""
+    config = dataclasses.replace(config, schedule=dataclasses.replace(config.schedule, steps=steps))
+    metrics = directory / METRICS_FILE
+    done = int(max(load_metrics(metrics)["env_steps"], default=0)) if metrics.exists() else 0
+    if steps < done:
+        raise UserError(
+            f"{directory} has done {done} steps already, more than --steps {steps}. Give more to "
+            "extend it."
+        )
+    stored = read_json(directory / CONFIG_FILE)
+    write_json(directory / CONFIG_FILE, {**stored, **to_json(config)})
+    return config
+
+
+def _train(config: RunConfig, problem: Problem, directory: Path) -> dict[str, Any]:
+    # Always the saved reference, so that a resumed run asks the very same one.
+    saved = load_reference(directory / REFERENCE_FILE)
+    problem = dataclasses.replace(problem, reference=saved)
     run = train(problem, config.agent, config.schedule, config.seed, directory)
     summary = summarise(config, directory, run)
     write_json(directory / SUMMARY_FILE, summary)
@@ -129,8 +158,7 @@ def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) ->
 def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> Reference:
     """Fit the named reference, or load a saved one."""
     if config.reference == "uniform":
-        env = make_env(spec)
-        return UniformReference(action_dim(env))
+        return UniformReference(action_dim(make_env(spec)))
     if config.reference != "gp":
         return load_reference(config.reference)
     if demos is None:
@@ -143,7 +171,7 @@ def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> 
 
 def fit_reference(demos: Demos, config: GPConfig) -> Reference:
     """Fit a GP to the demonstrations, with progress."""
-    with progress_bar("Fitting the GP", config.steps) as advance:
+    with progress_bar("Fitting the GP", config.total_steps) as advance:
         return fit_gp(demos.obs, demos.actions, config, advance)
 
 
@@ -154,6 +182,7 @@ def make_problem(
     env = make_env(spec)
     if config.schedule.pretrain_epochs and demos is None:
         raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
+    check_fits(reference.mean, "The reference", spec, env)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
         env=env,
@@ -163,6 +192,19 @@ def make_problem(
         obs_dim=obs_dim(env),
         action_dim=action_dim(env),
     )
+
+
+def check_fits(act: Policy, what: str, spec: TaskSpec, env: gymnasium.Env) -> None:
+    """Ask for one action, to see that a policy or a reference's mean is one of this task."""
+    try:
+        fits = act(np.zeros((1, obs_dim(env)), np.float32)).shape == (1, action_dim(env))
+    except (TypeError, UserError):  # a network's refusal, a GP's
+        fits = False
+    if not fits:
+        raise UserError(
+            f"{what} does not fit the task {spec.name}, which has {obs_dim(env)} observations and "
+            f"{action_dim(env)} actions: it was made for another."
+        )
 
 
 def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
@@ -181,6 +223,8 @@ def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
 
 def evaluate_policy(spec: TaskSpec, act: Policy, episodes: int, seed: int) -> dict[str, Any]:
     """Returns and successes of a deterministic policy, with progress."""
+    if episodes < 1:
+        raise UserError(f"An evaluation needs at least one episode, not {episodes}.")
     envs = [make_env(spec) for _ in range(min(8, episodes))]
     with progress_bar("Evaluating", episodes) as advance:
         return evaluate(envs, act, episodes=episodes, seed=seed, advance=advance).as_dict()
@@ -197,7 +241,11 @@ def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
         values = metrics[column][evaluated]
         if np.isnan(values).all():
             return {"first": None, "last": None, "best": None}
-        return {"first": values[0], "last": values[-1], "best": float(np.max(values))}
+        return {
+            "first": float(values[0]),
+            "last": float(values[-1]),
+            "best": float(np.max(values)),
+        }
 
     return {
         "task": config.task,
@@ -247,7 +295,7 @@ def provenance() -> dict[str, Any]:
     return {
         "nppac": nppac.__version__,
         "commit": commit(),
-        "command": " ".join(["nppac", *sys.argv[1:]]),
+        "command": shlex.join(["nppac", *sys.argv[1:]]),
     }
 
 
@@ -276,21 +324,30 @@ def read_config(directory: str | Path) -> RunConfig:
     """The configuration of a run's directory."""
     if not Path(directory).is_dir():
         raise UserError(f"There is no run directory {directory}.")
-    stored = read_json(Path(directory) / CONFIG_FILE)
+    path = Path(directory) / CONFIG_FILE
+    if not path.exists():
+        raise UserError(f"{directory} is not the directory of a run: it has no {CONFIG_FILE}.")
+    stored = read_json(path)
+    if not isinstance(stored, dict):
+        raise UserError(f"{path} does not hold the configuration of a run.")
     stored.pop("provenance", None)
-    return _from_json(RunConfig, stored)
+    return _from_json(RunConfig, stored, str(path))
 
 
-def _from_json(kind: Any, value: Any) -> Any:
+def _from_json(kind: Any, value: Any, where: str) -> Any:
     """Rebuild dataclasses and tuples from plain data, by their annotations."""
     if dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         unknown = sorted(set(value) - set(hints))
         if unknown:
             raise UserError(
-                f"The configuration has settings that this version does not know: {unknown}."
+                f"{where} has settings that this version does not know: {', '.join(unknown)}."
             )
-        return typing.cast(Any, kind)(**{k: _from_json(hints[k], v) for k, v in value.items()})
+        values = {k: _from_json(hints[k], v, f"{where}: '{k}'") for k, v in value.items()}
+        return typing.cast(Any, kind)(**values)
     if typing.get_origin(kind) in (types.UnionType, typing.Union) and value is not None:
-        return _from_json(typing.get_args(kind)[0], value)
+        return _from_json(typing.get_args(kind)[0], value, where)
+    numbers = int | float if kind is float else kind
+    if kind in (bool, int, float, str) and not isinstance(value, numbers):
+        raise UserError(f"{where} is {value!r}; expected {kind.__name__}.")
     return tuple(value) if isinstance(value, list) else value

@@ -226,13 +226,15 @@ def _rescaled(env: gym.Env) -> gym.Env:
 
 
 def _make_bare_env(spec: TaskSpec, render_mode: str | None) -> gym.Env:
+    # An environment that cannot be rendered need not take the argument.
+    rendering = {} if render_mode is None else {"render_mode": render_mode}
     try:
         with _quiet_mujoco():
             return gym.make(
                 spec.env_id,
                 max_episode_steps=spec.horizon,
-                render_mode=render_mode,
                 disable_env_checker=True,  # it costs on every step; `check_spaces` does its work
+                **rendering,
                 **spec.env_kwargs,
             )
     except (ImportError, gym.error.Error) as error:

@@ -37,7 +37,6 @@ from nppac.rollout import collect, episode_seeds
 from nppac.types import Episode
 from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
 
-
 _AT_LEAST_ONE = (
     "steps",
     "epoch_steps",

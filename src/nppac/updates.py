@@ -9,7 +9,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nppac.agents.base import Agent, Info, State
 from nppac.errors import UserError
@@ -138,7 +138,9 @@ def greedy_policy(agent: Agent, state: State) -> Callable[[np.ndarray], np.ndarr
 
 
 @partial(jax.jit, static_argnames="agent")
-def _sample(agent: Agent, state: State, obs: Array, key: PRNGKeyArray, call: int) -> Array:
+def _sample(
+    agent: Agent, state: State, obs: Array, key: PRNGKeyArray, call: Int[Array, ""] | int
+) -> Array:
     return agent.sample(state, obs, jax.random.fold_in(key, call))
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.references import GPConfig
-from nppac.references.gp_fit import NOISE_FLOOR, fit_hyperparameters, units_of
+from nppac.references.gp_fit import NOISE_FLOOR, _subset, fit_hyperparameters, units_of
 from nppac.references.kernels import KERNELS
 
 from . import dense
@@ -70,15 +70,11 @@ def test_noise_has_a_floor():
 
 
 def test_subset_is_random_by_seed_and_of_the_asked_size():
-    obs, actions = draw("rbf")
-    one, same, other = (
-        fit_hyperparameters(
-            obs, actions, GPConfig(kernel="rbf", fit_points=20, max_steps=1, seed=s)
-        )
-        for s in (0, 0, 1)
-    )
-    assert one.points == 20
-    assert one.before == same.before != other.before
+    chosen = _subset(80, 20, seed=0)
+    assert len(set(chosen.tolist())) == 20
+    np.testing.assert_array_equal(chosen, _subset(80, 20, seed=0))
+    assert (chosen != _subset(80, 20, seed=1)).any()
+    np.testing.assert_array_equal(_subset(5, 20, seed=0), np.arange(5))
 
 
 def test_constant_observations_count_in_their_own_unit():

@@ -1,6 +1,6 @@
 """What training asks of an agent, whatever its method."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -13,6 +13,7 @@ Info = dict[str, Float[Array, ""]]
 """Scalars that an update reports, averaged over an epoch into the run's metrics."""
 
 
+@runtime_checkable
 class Agent(Protocol):
     """A method: hashable settings and pure functions of a state, compiled once per task shape."""
 

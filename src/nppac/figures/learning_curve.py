@@ -39,9 +39,11 @@ def draw_learning_curves(
     axes[2].set_yscale("log")
     if len(methods) > 1:
         axes[0].legend()
-    figure.suptitle(title)
-    write_atomically(path, lambda file: figure.savefig(file, dpi=120, format="png"))
-    plt.close(figure)
+    figure.suptitle(title, parse_math=False)  # a directory's name may have dollars in it
+    try:
+        write_atomically(path, lambda file: figure.savefig(file, dpi=120, format="png"))
+    finally:
+        plt.close(figure)
 
 
 def _draw(
@@ -53,7 +55,8 @@ def _draw(
             axis.plot(steps, values, color=colour, lw=0.7, alpha=0.5)
     shared = sorted(set.intersection(*(set(steps) for steps, _ in curves)))
     mean = [np.mean([values[steps == step][0] for steps, values in curves]) for step in shared]
-    axis.plot(shared, mean, dash, color=colour, lw=2.2, label=label)
+    marker = "o" if len(shared) == 1 else ""  # one point makes no line
+    axis.plot(shared, mean, dash, color=colour, lw=2.2, marker=marker, label=label)
 
 
 def _measured(run: Metrics, column: str) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from nppac.errors import UserError
 from nppac.references.gp_weights import check_memory
 from nppac.references.kernels import cross
 
-_NEGLIGIBLE = 1e-6
+_NEGLIGIBLE = 1e-5
 """Directions whose signal is this far below the noise are dropped; that only adds variance."""
 
 

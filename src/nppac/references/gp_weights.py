@@ -13,7 +13,6 @@ import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from nppac.errors import UserError
-from nppac.progress import Advance, silent
 from nppac.references.kernels import cross
 
 _GROUP_RATIO = 100.0
@@ -27,16 +26,14 @@ _potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 Operator = Callable[[np.ndarray], np.ndarray]
 
 
-def solve_shifted(
-    kernel: str, x: np.ndarray, lam: np.ndarray, z: np.ndarray, advance: Advance = silent
-) -> np.ndarray:
+def solve_shifted(kernel: str, x: np.ndarray, lam: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Columns g_p (N, P) of (Λ_p K + I) g_p = z_p, with a single N x N matrix in memory."""
     check_memory(len(x))
     matrix = np.empty((len(x), len(x)), order="F")
     g = np.empty_like(z)
-    for done, group in enumerate(_groups(lam)):
+    # K has no eigenvalue above N: with Λ below 1/N the system is near I, whatever Λ.
+    for group in _groups(np.maximum(lam, 1.0 / len(x))):
         g[:, group] = _solve_group(kernel, x, lam[group], z[:, group], matrix)
-        advance(done, f"conditioned {group.size} outputs")
     return g
 
 
@@ -55,7 +52,8 @@ def _solve_group(
     kernel: str, x: np.ndarray, lam: np.ndarray, z: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
     """Conjugate gradients on all columns at once, preconditioned by (K + I/Λ)⁻¹."""
-    _factorise(kernel, x, 1.0 / _geometric_mean(lam), matrix)
+    bounded = np.maximum(lam, 1.0 / len(x))
+    _factorise(kernel, x, float(bounded.min() * bounded.max()) ** -0.5, matrix)
     excess = np.diagonal(matrix)[:, None] - 1.0
 
     def apply(vectors):
@@ -66,11 +64,6 @@ def _solve_group(
         return _potrs(matrix, residual, lower=1)[0]
 
     return _conjugate_gradients(apply, precondition, np.asfortranarray(z))
-
-
-def _geometric_mean(lam: np.ndarray) -> float:
-    # An output without signal has Λ = 0, and any positive shift will do for it.
-    return max(float(np.sqrt(lam.min() * lam.max())), 1e-8)
 
 
 def _factorise(kernel: str, x: np.ndarray, jitter: float, matrix: np.ndarray) -> None:

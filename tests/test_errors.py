@@ -1,0 +1,17 @@
+import pytest
+
+from nppac.errors import unknown_name
+
+NAMES = ["walker2d", "ant", "door"]
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("dor", "door"), ("walker", "walker2d")])
+def test_the_nearest_name_is_suggested(typed, meant):
+    message = str(unknown_name("task", typed, NAMES))
+    assert message.startswith(f"Unknown task '{typed}'. Did you mean '{meant}'?")
+
+
+def test_without_a_near_name_all_are_listed_in_order():
+    assert str(unknown_name("task", "xyz", iter(NAMES))) == (
+        "Unknown task 'xyz'. Known: ant, door, walker2d."
+    )

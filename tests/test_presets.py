@@ -1,0 +1,52 @@
+from typing import get_args
+
+import pytest
+
+from nppac.demos import embedded_names
+from nppac.errors import UserError
+from nppac.presets import METHODS, PAPER, Preset, preset
+from nppac.tasks import TASKS
+
+
+def test_the_papers_settings_are_the_papers():
+    door, cheetah = preset("door", name="paper"), preset("halfcheetah", name="paper")
+    assert (door.agent.head, door.agent.temperature) == ("normal", 0.5)
+    assert (door.gp.kernel, door.schedule.batch_size) == ("matern12", 1024)
+    assert (door.schedule.steps, door.schedule.pretrain_epochs) == (100_000, 400)
+    assert (cheetah.agent.head, cheetah.agent.temperature) == ("tanh_normal", 0.1)
+    assert (cheetah.gp.kernel, cheetah.schedule.batch_size) == ("rbf", 256)
+    assert preset("walker2d", name="paper").agent.temperature == 0.2
+    assert preset("pen", name="paper").gp.kernel == "matern52"
+
+
+def test_every_task_of_the_paper_has_its_own():
+    assert PAPER.keys() == TASKS.keys()
+
+
+@pytest.mark.parametrize("name", get_args(Preset))
+@pytest.mark.parametrize("task", [*PAPER, "Hopper-v5"])
+def test_each_preset_says_what_it_is(task, name):
+    config = preset(task, name=name)
+    assert (config.task, config.method, config.reference) == (task, "nppac", "gp")
+    assert config.demos == (task if task in embedded_names() else None)
+
+
+@pytest.mark.parametrize("task", [*PAPER, "Hopper-v5"])
+def test_sac_needs_no_demonstrations(task):
+    config = preset(task, "sac")
+    assert (config.method, config.reference, config.demos) == ("sac", "uniform", None)
+    assert config.agent.tune_temperature
+    assert config.schedule.pretrain_epochs == 0
+    assert config.agent.policy_hidden == preset(task).agent.policy_hidden
+
+
+def test_another_task_takes_the_locomotion_settings():
+    assert preset("Hopper-v5").agent == preset("halfcheetah").agent
+
+
+def test_unknown_names_are_refused_with_the_nearest():
+    with pytest.raises(UserError, match=r"Unknown method 'nppc'\. Did you mean 'nppac'\?"):
+        preset("door", "nppc")
+    with pytest.raises(UserError, match=r"Unknown preset 'papper'\. Did you mean 'paper'\?"):
+        preset("door", name="papper")
+    assert {"nppac", "sac"} <= set(METHODS)

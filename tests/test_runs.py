@@ -1,0 +1,408 @@
+import json
+import shutil
+from dataclasses import replace
+from itertools import product
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from nppac import runs
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.errors import UserError
+from nppac.files import TEMPORARY, write_arrays
+from nppac.presets import METHODS, PAPER, Preset, preset
+from nppac.references import UniformReference, load_reference
+from nppac.results import load_metrics
+from nppac.runs import (
+    RunConfig,
+    evaluate_policy,
+    evaluation_summary,
+    group_by_method,
+    load_policy,
+    load_task_demos,
+    provenance,
+    read_config,
+    resume_run,
+    start_run,
+    to_json,
+)
+from nppac.tasks import get_task
+from nppac.training import Schedule
+
+from toy_task import (
+    ACTION_DIM,
+    AGENT,
+    OBS_DIM,
+    SCHEDULE,
+    TASK,
+    assert_same_run,
+    expert,
+    make_config,
+    state_of,
+    write_demos,
+)
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory):
+    return str(write_demos(tmp_path_factory.mktemp("demos") / "demos.npz"))
+
+
+@pytest.fixture(scope="module")
+def gp_config(demos):
+    return make_config(reference="gp", demos=demos, schedule=replace(SCHEDULE, pretrain_epochs=2))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, gp_config):
+    directory = tmp_path_factory.mktemp("runs") / "finished"
+    start_run(gp_config, directory)
+    return directory
+
+
+def store(directory, config):
+    (directory / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        *(
+            preset(task, method, name)
+            for task, method, name in product([*PAPER, "Hopper-v5"], METHODS, get_args(Preset))
+        ),
+        RunConfig(
+            demos="a b.npz",
+            demo_episodes=3,
+            agent=KLActorCritic(policy_hidden=(), target_kl=2.5, kl="closed"),
+            schedule=Schedule(updates_per_step=0.5),
+        ),
+    ],
+    ids=lambda config: f"{config.task}-{config.method}-{config.schedule.steps}",
+)
+def test_a_configuration_comes_back_from_its_file(tmp_path, config):
+    store(tmp_path, {**to_json(config), "provenance": provenance()})
+    found = read_config(tmp_path)
+    assert found == config
+    assert hash(found.agent) == hash(config.agent)  # lists would not be hashable
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sede": 1}, r"config\.json has settings that this version does not know: sede\."),
+        ({"agent": {"hed": 1, "a": 2}}, r"'agent' has settings .* does not know: a, hed\."),
+        ({"seed": "one"}, r"'seed' is 'one'; expected int"),
+        ({"agent": {"discount": "x"}}, r"'agent': 'discount' is 'x'; expected float"),
+        ({"gp": {"kernel": "rbff"}}, r"Unknown kernel 'rbff'\. Did you mean 'rbf'"),
+        ({"schedule": {"steps": 7}}, r"'steps' is 7"),
+    ],
+)
+def test_a_setting_that_is_not_one_is_named(tmp_path, change, message):
+    stored = to_json(make_config())
+    for name, value in change.items():
+        stored[name] = {**stored[name], **value} if isinstance(value, dict) else value
+    store(tmp_path, stored)
+    with pytest.raises(UserError, match=message):
+        read_config(tmp_path)
+
+
+def test_a_directory_that_is_no_run_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"no run directory .*absent"):
+        read_config(tmp_path / "absent")
+    with pytest.raises(UserError, match=r"not the directory of a run: it has no config\.json"):
+        read_config(tmp_path)
+    store(tmp_path, ["a list"])
+    with pytest.raises(UserError, match="does not hold the configuration"):
+        read_config(tmp_path)
+
+
+def test_settings_of_an_older_version_take_their_defaults(tmp_path):
+    store(tmp_path, {"task": "pen", "agent": {"head": "normal"}})
+    assert read_config(tmp_path) == RunConfig(task="pen", agent=KLActorCritic(head="normal"))
+
+
+def test_a_finished_run_has_its_record(finished, gp_config):
+    files = {path.name for path in finished.iterdir()}
+    assert files == {
+        *("config.json", "metrics.csv", "summary.json"),
+        *("checkpoint.npz", "reference.npz"),
+    }
+    assert read_config(finished) == gp_config
+    assert json.loads((finished / "config.json").read_text())["provenance"]["command"]
+    summary = json.loads((finished / "summary.json").read_text())
+    metrics = load_metrics(finished / "metrics.csv")
+    returns = metrics["eval_return_mean"][np.isfinite(metrics["eval_return_mean"])]
+    assert summary["eval_return"] == {
+        "first": returns[0],
+        "last": returns[-1],
+        "best": returns.max(),
+    }
+    assert (summary["env_steps"], summary["updates"], summary["seed"]) == (100, 80, 0)
+    assert summary["eval_success_any"]["last"] is not None
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path, finished):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    summary = resume_run(directory)
+    assert summary == json.loads((finished / "summary.json").read_text())
+    assert_same_run(directory, finished)
+
+
+def test_a_run_cut_after_its_configuration_starts_over(tmp_path, finished):
+    for kept in (["config.json"], ["config.json", "reference.npz"]):
+        directory = tmp_path / f"with-{len(kept)}"
+        directory.mkdir()
+        for name in kept:
+            shutil.copy(finished / name, directory)
+        resume_run(directory)
+        assert_same_run(directory, finished)
+        assert (directory / "reference.npz").read_bytes() == (
+            finished / "reference.npz"
+        ).read_bytes()
+
+
+def test_a_resumed_run_asks_the_reference_that_it_began_with(tmp_path, finished, monkeypatch):
+    shutil.copytree(finished, tmp_path / "run")
+    monkeypatch.setattr(runs, "fit_reference", lambda *_: pytest.fail("fitted again"))
+    resume_run(tmp_path / "run", steps=120)
+    assert state_of(tmp_path / "run")["progress/env_steps"] == 120
+
+
+def test_what_killed_writers_left_is_removed(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    leftover = tmp_path / "run" / f".checkpoint.npz.abc{TEMPORARY}"
+    leftover.write_bytes(b"half")
+    resume_run(tmp_path / "run")
+    assert not leftover.exists()
+
+
+def test_an_extended_run_says_so_in_its_record(tmp_path):
+    config = make_config(schedule=replace(SCHEDULE, steps=60))
+    start_run(config, tmp_path / "run")
+    before = json.loads((tmp_path / "run" / "config.json").read_text())
+    summary = resume_run(tmp_path / "run", steps=100)
+    assert summary["env_steps"] == 100
+    after = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert after["schedule"]["steps"] == 100
+    assert after["provenance"] == before["provenance"]
+    start_run(make_config(), tmp_path / "whole")
+    ours, theirs = state_of(tmp_path / "run"), state_of(tmp_path / "whole")
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"), [(60, "has done 100 steps already"), (110, "multiple of the epoch")]
+)
+def test_a_run_cannot_end_before_where_it_is_nor_within_an_epoch(
+    tmp_path, finished, steps, message
+):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    with pytest.raises(UserError, match=message):
+        resume_run(directory, steps)
+    assert read_config(directory).schedule.steps == 100
+
+
+def test_demonstrations_are_found_from_another_directory(tmp_path, monkeypatch, demos):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    shutil.copy(demos, here / "demos.npz")
+    monkeypatch.chdir(here)
+    start_run(make_config(demos="demos.npz", schedule=replace(SCHEDULE, steps=60)), "run")
+    monkeypatch.chdir(there)
+    assert resume_run(here / "run", steps=100)["env_steps"] == 100
+
+
+def test_seeds_differ(tmp_path, gp_config, finished):
+    start_run(replace(gp_config, seed=1), tmp_path / "other")
+    ours, theirs = state_of(tmp_path / "other"), state_of(finished)
+    assert not np.array_equal(ours["replay/.obs"], theirs["replay/.obs"])
+
+
+def wrong_shape(path):
+    return str(write_demos(path, "Pendulum-v1", lambda rows: np.zeros((len(rows), 1)), episodes=1))
+
+
+def saved(path, reference):
+    reference.save(path)
+    return str(path)
+
+
+MISTAKES = {
+    "no demonstrations": (lambda path: {"reference": "gp"}, "needs demonstrations"),
+    "no such demonstrations": (lambda path: {"demos": "absent.npz"}, "absent.npz"),
+    "demonstrations of another task": (
+        lambda path: {"reference": "gp", "demos": wrong_shape(path / "d.npz")},
+        r"d\.npz: episode 0.*actions have 1 entries where .*Reach-v0 has 2",
+    ),
+    "no such reference": (lambda path: {"reference": "absent"}, "no file absent"),
+    "a reference of another task": (
+        lambda path: {"reference": saved(path / "r.npz", UniformReference(5))},
+        "The reference does not fit the task .* 3 observations and 2 actions",
+    ),
+    "a file that is no reference": (
+        lambda path: {"reference": wrong_shape(path / "d.npz")},
+        "holds no reference",
+    ),
+    "an unknown task": (lambda path: {"task": "Hoper-v5"}, "Did you mean 'Hopper-v5'"),
+    "a task without continuous actions": (lambda path: {"task": "CartPole-v1"}, "action space"),
+    "pretraining without demonstrations": (
+        lambda path: {"schedule": replace(SCHEDULE, pretrain_epochs=1)},
+        "Pretraining needs demonstrations",
+    ),
+    "no episodes": (
+        lambda path: {"demos": wrong_shape(path / "d.npz"), "demo_episodes": 0},
+        "Cannot take the first 0 episodes",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_leaves_no_directory_behind(tmp_path, mistake):
+    settings, message = MISTAKES[mistake]
+    with pytest.raises(UserError, match=message):
+        start_run(make_config(**settings(tmp_path)), tmp_path / "runs" / "run")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_fit_that_fails_leaves_no_directory_behind(tmp_path, gp_config, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "fit_gp", fail)
+    with pytest.raises(KeyboardInterrupt):
+        start_run(gp_config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_directory_in_use_is_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="exists and is not empty.*nppac resume"):
+        start_run(make_config(), tmp_path)
+    with pytest.raises(UserError, match="is a file"):
+        start_run(make_config(), tmp_path / "notes.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_an_empty_directory_will_do(tmp_path):
+    config = make_config(schedule=replace(SCHEDULE, updates_per_step=0.0))
+    assert start_run(config, tmp_path)["updates_per_second"] is None
+
+
+def test_a_saved_reference_can_be_used_again(tmp_path, finished):
+    config = make_config(reference=str(finished / "reference.npz"))
+    start_run(config, tmp_path / "run")
+    assert (tmp_path / "run" / "reference.npz").read_bytes() == (
+        finished / "reference.npz"
+    ).read_bytes()
+    obs = np.ones((2, OBS_DIM), np.float32)
+    assert load_reference(finished / "reference.npz").mean(obs).shape == (2, ACTION_DIM)
+
+
+def test_the_fit_counts_to_its_own_total(monkeypatch, demos):
+    """With `auto` the trials of every kernel count too: the bar must not run past its end."""
+    heard, totals = [], []
+
+    class Bar:
+        def __init__(self, description, total):
+            totals.append(total)
+
+        def __enter__(self):
+            return lambda done, status="": heard.append(done)
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(runs, "progress_bar", Bar)
+    config = replace(make_config().gp, kernel="auto", max_steps=1)
+    runs.fit_reference(load_task_demos(get_task(TASK), demos, None), config)
+    assert max(heard) == heard[-1] == totals[0]
+
+
+def test_demonstrations_are_cut_to_the_tasks_length(demos):
+    spec = replace(get_task(TASK), demo_steps=3)
+    cut = load_task_demos(spec, demos, 2)
+    assert cut is not None
+    assert [len(episode) for episode in cut.episodes] == [3, 3]
+    assert load_task_demos(spec, None, None) is None
+
+
+def test_what_had_to_be_mended_is_said(tmp_path, capsys):
+    path = write_demos(tmp_path / "wild.npz", act=lambda rows: 3 * expert(rows) - 0.1)
+    mended = load_task_demos(get_task(TASK), str(path), None)
+    assert mended is not None
+    assert np.abs(mended.actions).max() == 1.0
+    out, err = capsys.readouterr()
+    assert "Clipped" in err
+    assert out == ""
+
+
+def test_a_runs_policy_is_that_of_its_checkpoint(finished):
+    config, act = load_policy(finished)
+    assert config.agent == AGENT
+    obs = np.random.default_rng(0).normal(size=(4, OBS_DIM)).astype(np.float32)
+    weights = state_of(finished)
+    hidden = np.maximum(
+        obs @ weights["state/.policy.trunk.weights[0]"] + weights["state/.policy.trunk.biases[0]"],
+        0,
+    )
+    raw = (
+        hidden @ weights["state/.policy.trunk.weights[1]"]
+        + weights["state/.policy.trunk.biases[1]"]
+    )
+    np.testing.assert_allclose(act(obs), np.tanh(raw[:, :ACTION_DIM]), atol=1e-5)
+
+
+def test_a_run_without_a_checkpoint_has_no_policy_yet(tmp_path):
+    store(tmp_path, to_json(make_config()))
+    with pytest.raises(UserError, match="no checkpoint yet.*nppac resume"):
+        load_policy(tmp_path)
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoint.npz"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(UserError, match=r"checkpoint\.npz"):
+        resume_run(tmp_path / "run")
+    write_arrays(path, {"format": np.array(99)})
+    with pytest.raises(UserError, match="not a checkpoint of this version"):
+        load_policy(tmp_path / "run")
+
+
+def test_an_evaluation_follows_from_its_seed_and_needs_an_episode():
+    spec = get_task(TASK)
+    first, same = (evaluate_policy(spec, expert, 3, seed=5) for _ in range(2))
+    assert first == same
+    assert len(first["returns"]) == 3
+    assert evaluate_policy(spec, expert, 3, seed=6) != first
+    with pytest.raises(UserError, match="at least one episode, not 0"):
+        evaluate_policy(spec, expert, 0, seed=5)
+
+
+def test_runs_are_grouped_by_method(tmp_path):
+    for name, method, task in (("a", "nppac", "door"), ("b", "sac", "door"), ("c", "nppac", "pen")):
+        (tmp_path / name).mkdir()
+        store(tmp_path / name, to_json(RunConfig(task=task, method=method)))
+    a, b, c = (tmp_path / name for name in "abc")
+    assert group_by_method([a, b, a]) == {"nppac": [a, a], "sac": [b]}
+    with pytest.raises(UserError, match=r"one task; these are of \['door', 'pen'\]"):
+        group_by_method([a, c])
+
+
+def test_first_last_and_best_of_the_measure_that_the_task_has():
+    nan = np.nan
+    successes = {"eval_success_any": np.array([0, nan, 1, 0.5])}
+    returns = {"eval_success_any": np.full(3, nan), "eval_return_mean": np.array([-3.0, nan, -1.0])}
+    assert evaluation_summary([successes]) == ([0.0], [0.5], [1.0])
+    assert evaluation_summary([returns]) == ([-3.0], [-1.0], [-1.0])
+
+
+def test_the_command_is_recorded_as_it_can_be_typed_again(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/somewhere/nppac", "train", "--out", "my runs/a"])
+    assert provenance()["command"] == "nppac train --out 'my runs/a'"

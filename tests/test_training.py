@@ -1,0 +1,343 @@
+import os
+import signal
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from nppac import training
+from nppac.checkpoint import Progress, save_checkpoint
+from nppac.errors import UserError
+from nppac.references import Reference, UniformReference
+from nppac.replay import empty_replay
+from nppac.results import load_metrics
+from nppac.tasks import get_task, make_env
+from nppac.training import Interrupted, Problem, Schedule, train
+from nppac.types import ReferenceStats
+
+from toy_task import (
+    ACTION_DIM,
+    AGENT,
+    HORIZON,
+    OBS_DIM,
+    SCHEDULE,
+    TASK,
+    assert_same_run,
+    expert,
+    state_of,
+)
+
+
+class Watched(Reference):
+    """The expert with a constant scale; keeps what it was asked."""
+
+    family = "normal"
+
+    def __init__(self, scale=0.5):
+        self.scale, self.asked = scale, []
+
+    def __call__(self, obs):
+        self.asked.append(obs.copy())
+        return ReferenceStats(expert(obs), np.full((len(obs), ACTION_DIM), self.scale, np.float32))
+
+    def mean(self, obs):
+        return expert(obs)
+
+    def save(self, path):
+        raise NotImplementedError
+
+    def summary(self):
+        return {}
+
+
+def make_problem(reference=None, demo_obs=None):
+    spec = get_task(TASK)
+    return Problem(
+        env=make_env(spec),
+        eval_envs=(make_env(spec), make_env(spec)),
+        reference=reference or Watched(),
+        demo_obs=np.zeros((0, OBS_DIM), np.float32) if demo_obs is None else demo_obs,
+        obs_dim=OBS_DIM,
+        action_dim=ACTION_DIM,
+    )
+
+
+def run(directory, schedule=SCHEDULE, seed=0, agent=AGENT, **problem):
+    directory.mkdir(exist_ok=True)
+    return train(make_problem(**problem), agent, schedule, seed, directory)
+
+
+def column(directory, name):
+    return load_metrics(directory / "metrics.csv")[name]
+
+
+def test_a_run_follows_from_its_seed(tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        run(tmp_path / name, seed=seed)
+    assert_same_run(tmp_path / "a", tmp_path / "b")
+    first, other = state_of(tmp_path / "a"), state_of(tmp_path / "c")
+    differing = {name for name in first if not np.array_equal(first[name], other[name])}
+    for part in ("state/.policy.", "state/.critic.", "replay/.obs", "replay/.action"):
+        assert any(name.startswith(part) for name in differing), part
+
+
+def test_nothing_is_updated_before_the_warm_up_and_then_as_often_as_told(tmp_path):
+    run(tmp_path, replace(SCHEDULE, warmup_steps=50, updates_per_step=0.25))
+    np.testing.assert_array_equal(column(tmp_path, "env_steps"), [0, 20, 40, 60, 80, 100])
+    np.testing.assert_array_equal(column(tmp_path, "updates"), [0, 0, 0, 5, 10, 15])
+    measured = [False, False, False, True, True, True]
+    for name in ("kl", "q", "critic_loss", "policy_gradient", "updates_per_second"):
+        np.testing.assert_array_equal(np.isfinite(column(tmp_path, name)), measured)
+
+
+def test_without_updates_the_networks_stay_as_initialised(tmp_path):
+    done = run(tmp_path, replace(SCHEDULE, updates_per_step=0.0))
+    assert done.progress.updates == 0
+    fresh = AGENT.init(training._key(0, "init"), OBS_DIM, ACTION_DIM)
+    for ours, theirs in zip(jax.tree.leaves(done.state), jax.tree.leaves(fresh), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_evaluations_come_before_the_first_step_at_their_interval_and_at_the_end(tmp_path):
+    run(tmp_path)  # every 40 of 100
+    evaluated = np.isfinite(column(tmp_path, "eval_return_mean"))
+    np.testing.assert_array_equal(column(tmp_path, "env_steps")[evaluated], [0, 40, 80, 100])
+    assert (column(tmp_path, "eval_return_mean")[evaluated] < 0).all()
+    assert np.isfinite(column(tmp_path, "eval_success_any")[evaluated]).all()
+    collected = np.isfinite(column(tmp_path, "train_return_mean"))
+    np.testing.assert_array_equal(collected, [False, True, True, True, True, True])
+
+
+def test_the_oldest_transitions_leave_a_full_replay(tmp_path):
+    done = run(tmp_path)  # 100 steps into 60 rows, in episodes of 7 and less
+    assert int(done.replay.size) == done.replay.capacity == 60
+    assert int(done.replay.position) == 40
+    long = run(tmp_path / "all", replace(SCHEDULE, replay_capacity=1000, updates_per_step=0.0))
+    assert long.replay.capacity == 100  # no more than can ever be filled
+    first_epochs = np.asarray(long.replay.storage.obs)[:20]  # before any update: the same walk
+    assert not any(
+        (np.asarray(done.replay.storage.obs) == row).all(1).any() for row in first_epochs
+    )
+
+
+def test_the_reference_is_asked_once_for_each_new_observation(tmp_path):
+    reference = Watched()
+    done = run(tmp_path, reference=reference)
+    assert len(reference.asked) == SCHEDULE.epochs  # one call an epoch, however many updates
+    asked = np.concatenate(reference.asked)
+    assert len(asked) == SCHEDULE.steps + done.progress.episodes  # and one last state an episode
+    assert len(np.unique(asked, axis=0)) == len(asked)
+    storage = done.replay.storage
+    np.testing.assert_array_equal(storage.reference.loc, expert(np.asarray(storage.obs)))
+    np.testing.assert_array_equal(storage.next_reference.loc, expert(np.asarray(storage.next_obs)))
+
+
+def test_pretraining_pulls_the_policy_to_the_reference(tmp_path):
+    obs = np.random.default_rng(0).normal(size=(64, OBS_DIM)).astype(np.float32)
+    schedule = replace(SCHEDULE, updates_per_step=0.0, pretrain_batch_size=16)
+    agent = replace(AGENT, learning_rate=0.01)
+
+    def distance(directory, epochs):
+        pretrained = replace(schedule, pretrain_epochs=epochs)
+        done = run(directory, pretrained, agent=agent, demo_obs=obs)
+        return np.abs(np.asarray(agent.mode(done.state, jnp.asarray(obs))) - expert(obs)).mean()
+
+    before, after = distance(tmp_path / "not", 0), distance(tmp_path / "pretrained", 60)
+    assert after < 0.5 * before
+    first = [column(tmp_path / name, "eval_return_mean")[0] for name in ("not", "pretrained")]
+    assert first[1] > first[0]  # and it shows before the first step
+
+
+def test_a_reference_without_variance_ends_the_run_and_keeps_its_checkpoint(tmp_path):
+    with pytest.raises(UserError, match="Training diverged"):
+        run(tmp_path, reference=Watched(scale=1e-30))
+    assert state_of(tmp_path)["progress/env_steps"] == 0
+    np.testing.assert_array_equal(column(tmp_path, "env_steps"), [0, 20])
+
+
+def test_a_sick_reference_is_named_before_it_reaches_the_replay(tmp_path):
+    with pytest.raises(UserError, match="scale that is not positive"):
+        run(tmp_path, reference=Watched(scale=0.0))
+
+
+class Killed(Exception):
+    """What a test ends a process with."""
+
+
+def kill_after(monkeypatch, function, calls):
+    """Let `training.function` succeed so often and then end the run."""
+    inner, count = getattr(training, function), 0
+
+    def counted(*args):
+        nonlocal count
+        if count == calls:
+            raise Killed
+        count += 1
+        return inner(*args)
+
+    monkeypatch.setattr(training, function, counted)
+
+
+@pytest.mark.parametrize("function", ["append_row", "save_checkpoint", "run_updates", "insert"])
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_wherever_a_run_is_cut_it_continues_as_if_it_had_not_been(
+    tmp_path, monkeypatch, uninterrupted, function, calls
+):
+    with monkeypatch.context() as patch:
+        kill_after(patch, function, calls)
+        with pytest.raises(Killed):
+            run(tmp_path)
+    run(tmp_path)
+    assert_same_run(tmp_path, uninterrupted)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("uninterrupted")
+    run(directory)
+    return directory
+
+
+def test_a_run_cut_before_its_first_checkpoint_starts_over(tmp_path, monkeypatch, uninterrupted):
+    with monkeypatch.context() as patch:
+        kill_after(patch, "save_checkpoint", 0)
+        with pytest.raises(Killed):
+            run(tmp_path)
+    assert (tmp_path / "metrics.csv").exists()
+    run(tmp_path)
+    assert_same_run(tmp_path, uninterrupted)
+
+
+def test_rows_beyond_the_checkpoint_and_a_torn_line_are_written_again(
+    tmp_path, monkeypatch, uninterrupted
+):
+    with monkeypatch.context() as patch:
+        kill_after(patch, "append_row", 3)  # at 0, 20 and 40 steps
+        with pytest.raises(Killed):
+            run(tmp_path)
+    with (tmp_path / "metrics.csv").open("a") as file:
+        file.write("60,40,1.5" + "," * 14 + "\n80,6")
+    run(tmp_path)
+    np.testing.assert_array_equal(column(tmp_path, "env_steps"), [0, 20, 40, 60, 80, 100])
+    assert_same_run(tmp_path, uninterrupted)
+
+
+@pytest.mark.parametrize("capacity", [60, 1000])
+def test_a_finished_run_can_be_extended(tmp_path, capacity):
+    """With room for all steps the ring itself grows; the longer run is the one from the start."""
+    long = replace(SCHEDULE, steps=80, replay_capacity=capacity)
+    run(tmp_path / "whole", long)
+    run(tmp_path / "extended", replace(long, steps=40))
+    done = run(tmp_path / "extended", long)
+    assert done.replay.capacity == min(capacity, 80)
+    assert_same_run(tmp_path / "extended", tmp_path / "whole")
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path):
+    run(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = run(tmp_path)
+    assert done.progress.env_steps == 100
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def interrupt_at(monkeypatch, *collections):
+    """Press Ctrl-C while these epochs collect."""
+    inner, count = training.collect, 0
+
+    def collect(*args):
+        nonlocal count
+        count += 1
+        if count in collections:
+            os.kill(os.getpid(), signal.SIGINT)
+        return inner(*args)
+
+    monkeypatch.setattr(training, "collect", collect)
+
+
+def test_ctrl_c_finishes_the_epoch_and_saves_it(tmp_path, monkeypatch, capfd, uninterrupted):
+    usual = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 3)
+        with pytest.raises(Interrupted):
+            run(tmp_path)
+    assert "Finishing this epoch" in capfd.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is usual
+    assert state_of(tmp_path)["progress/env_steps"] == 60  # not a multiple of the interval, 40
+    assert column(tmp_path, "env_steps")[-1] == 60
+    run(tmp_path)
+    assert_same_run(tmp_path, uninterrupted)
+
+
+def test_ctrl_c_in_the_last_epoch_lets_the_run_end(tmp_path, monkeypatch, uninterrupted):
+    interrupt_at(monkeypatch, 5)
+    assert run(tmp_path).progress.env_steps == 100
+    assert_same_run(tmp_path, uninterrupted)
+
+
+def test_a_second_ctrl_c_stops_at_once(tmp_path, monkeypatch, uninterrupted):
+    def collect(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("the second one did not interrupt")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "collect", collect)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path)
+    run(tmp_path)
+    assert_same_run(tmp_path, uninterrupted)
+
+
+def test_the_uniform_reference_trains_too(tmp_path):
+    run(tmp_path, reference=UniformReference(ACTION_DIM))
+    assert np.isfinite(column(tmp_path, "kl")[2:]).all()
+    np.testing.assert_allclose(column(tmp_path, "reference_scale")[2:], 1.0)
+
+
+def test_a_checkpoint_of_another_agent_is_refused(tmp_path):
+    wider = replace(AGENT, critic_hidden=(9,)).init(jax.random.key(0), OBS_DIM, ACTION_DIM)
+    empty = empty_replay(60, OBS_DIM, ACTION_DIM)
+    save_checkpoint(tmp_path / "checkpoint.npz", Progress(), wider, empty)
+    with pytest.raises(UserError, match="does not fit this agent"):
+        run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "'steps' is 0; it must be at least 1"),
+        ({"epoch_steps": 0}, "'epoch_steps' is 0"),
+        ({"batch_size": 0}, "'batch_size' is 0"),
+        ({"eval_envs": 0}, "'eval_envs' is 0"),
+        ({"pretrain_batch_size": 0}, "'pretrain_batch_size' is 0"),
+        ({"updates_per_step": -1.0}, "'updates_per_step' is -1.0; it must not be negative"),
+        ({"updates_per_step": float("nan")}, "'updates_per_step' is nan"),
+        ({"warmup_steps": -1}, "'warmup_steps' is -1"),
+        ({"pretrain_epochs": -3}, "'pretrain_epochs' is -3"),
+        ({"steps": 1_500}, "'steps' is 1500.*multiple of the epoch, 1000 steps"),
+        ({"eval_every": 10}, "'eval_every' is 10.*change 'epoch_steps'"),
+        ({"checkpoint_every": 0}, "'checkpoint_every' is 0"),
+        ({"replay_capacity": 500}, "'replay_capacity' is 500, less than one epoch of 1000"),
+    ],
+)
+def test_a_schedule_that_cannot_be_kept_is_refused(settings, message):
+    with pytest.raises(UserError, match=message):
+        Schedule(**settings)
+
+
+def test_epochs_and_updates_of_a_schedule():
+    schedule = Schedule(steps=5_000, epoch_steps=500, updates_per_step=0.5)
+    assert (schedule.epochs, schedule.updates_per_epoch) == (10, 250)
+
+
+def test_the_toy_task_ends_by_itself_and_by_time():
+    lengths = {
+        len(episode)
+        for act in (expert, lambda rows: np.sign(rows[:, :2]))
+        for episode in training.collect(make_env(get_task(TASK)), act, iter(range(99)), 100)[:-1]
+    }
+    assert HORIZON in lengths
+    assert min(lengths) < HORIZON
