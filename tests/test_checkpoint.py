@@ -11,7 +11,6 @@ from nppac.files import read_arrays, write_arrays
 from nppac.replay import empty_replay, insert, transitions
 from nppac.types import Episode, ReferenceStats
 from nppac.updates import run_updates
-
 from toy_task import ACTION_DIM, AGENT, OBS_DIM
 
 KEY = jax.random.key(3)
@@ -43,7 +42,7 @@ def ring(capacity, *lengths):
 def trained_state():
     """A state none of whose leaves is as it was initialised."""
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
-    return run_updates(AGENT, state, ring(8, 8), KEY, 20, 16, "normal")[0]
+    return run_updates(AGENT, state, ring(60, 8), KEY, 20, 16, "normal")[0]
 
 
 def fresh_state():
