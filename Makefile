@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 .PHONY: train test test-all lint bench clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
-	$(BIN)/nppac train --preset quick --out runs/door-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/nppac train --task door --steps 15000 --out runs/door-$$(date +%Y%m%d-%H%M%S)
 
 test: lint  ## everything that must hold, in a few minutes
 	$(BIN)/pytest -n 2

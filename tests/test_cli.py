@@ -207,6 +207,10 @@ def fails(args, capsys, code=1):
         (["train", "--task", TASK, "--demos", "no.npz"], "No demonstrations 'no.npz'"),
         (["train", "--task", TASK], "The GP reference needs demonstrations: give --demos"),
         (["train", "--task", TASK, "--steps", "7"], "'steps' is 7; it must be a positive multiple"),
+        (["train", "--critics", "0"], "'critics' is 0; it must be positive."),
+        (["train", "--temperature", "0"], "'temperature' is 0.0; it must be positive."),
+        (["train", "--discount", "1.5"], "'discount' is 1.5; it must be within 0 and 1."),
+        (["train", "--policy-hidden", "0"], "The width of a hidden layer must be at least 1."),
         (["fit", "--task", TASK], f"There are no embedded demonstrations of '{TASK}'"),
         (["resume", "absent"], "There is no run directory absent."),
         (["resume", "."], ". is not the directory of a run: it has no config.json."),
@@ -338,6 +342,27 @@ def test_tables_in_a_pipe_are_not_cut(capsys, monkeypatch):
     assert out.count("x") == 200
     assert "0.3333" in out
     assert "…" not in out
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (10_650.4, "10,650"),
+        (-1234.5, "-1,234"),
+        (999.96, "1000"),
+        (1 / 3, "0.3333"),
+        (1e-7, "1e-07"),
+        (2e12, "2e+12"),
+        (np.float64(2.5), "2.5"),
+        (1000, "1000"),
+        (None, "-"),
+        ((-1.0, 0.5), "-1, 0.5"),
+        ([], "none"),
+        ("door", "door"),
+    ],
+)
+def test_facts_are_written_as_people_write_them(value, text):
+    assert cli._text(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -74,16 +74,39 @@ def test_what_was_done_before_does_not_count_as_fast(clock, capsys):
     assert lines(capsys) == ["Training: 910/1000, 270 s left."]
 
 
-def test_a_terminal_gets_a_live_bar(monkeypatch, capsys):
-    screen = io.StringIO()
-    terminal = Console(file=screen, force_terminal=True, width=120)
-    monkeypatch.setattr(progress, "Console", lambda stderr: terminal)
+@pytest.fixture
+def terminal(monkeypatch):
+    """What a terminal of some width shows, with its escape codes."""
+
+    def of_width(width):
+        screen = io.StringIO()
+        console = Console(file=screen, force_terminal=True, width=width)
+        monkeypatch.setattr(progress, "Console", lambda stderr: console)
+        return screen
+
+    return of_width
+
+
+def test_a_terminal_gets_a_live_bar(terminal):
+    screen = terminal(120)
     with progress_bar("Training", 100, 40) as advance:
         advance(60, "success 50%")
-        advance(130, "success 90%")
+        advance(130, "success [90%]")
     assert "\x1b[" in screen.getvalue()
     assert "130/100" in screen.getvalue()
-    assert "success 90%" in screen.getvalue()
+    assert "success [90%]" in screen.getvalue()
+
+
+def test_a_narrow_terminal_cuts_the_status_and_no_number(terminal):
+    screen = terminal(80)
+    with progress_bar("Fitting the GP", 261) as advance:
+        advance(180, "matern52, log likelihood 4.948 per point")
+    last = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).split("\r")[-1].rstrip("\n")
+    assert "Fitting the GP" in last
+    assert "180/261 0:00:00 left" in last
+    assert "matern52" in last
+    assert last.rstrip().endswith("…")
+    assert "\n" not in last
 
 
 def test_silence(capsys):

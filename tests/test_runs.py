@@ -255,6 +255,10 @@ MISTAKES = {
         lambda path: {"schedule": replace(SCHEDULE, pretrain_epochs=1)},
         "Pretraining needs demonstrations",
     ),
+    "settings that do not go together": (
+        lambda path: {"agent": replace(AGENT, kl="closed")},
+        "closed-form KL needs the unsquashed policy head",
+    ),
     "no episodes": (
         lambda path: {"demos": wrong_shape(path / "d.npz"), "demo_episodes": 0},
         "Cannot take the first 0 episodes",

@@ -154,7 +154,7 @@ def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
     picture = directory / "curve.png"
     metrics = load_metrics(directory / METRICS_FILE)
     draw_learning_curves({summary["method"]: [metrics]}, picture, title=directory.name)
-    _show("Summary", _flatten(summary))
+    _show("Summary", {k: v for k, v in _flatten(summary).items() if v is not None})
     print(f"Run: {directory}\nPicture: {picture}")
 
 
@@ -184,7 +184,7 @@ def compare(
 def _mean_and_spread(values: Sequence[float]) -> str:
     """Mean over seeds, and the lowest and highest of them."""
     mean = sum(values) / len(values)
-    return f"{mean:.4g} ({min(values):.4g} to {max(values):.4g})"
+    return f"{_text(mean)} ({_text(min(values))} to {_text(max(values))})"
 
 
 def evaluate(
@@ -416,11 +416,21 @@ def _show(title: str, facts: dict[str, Any]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        table.add_row(name, Text("-" if value is None else text))
+        table.add_row(name, Text(_text(value)))
     console = _console()
     console.print(Text(title), soft_wrap=True)  # a table would wrap its title to its own width
     console.print(table)
+
+
+def _text(value: Any) -> str:
+    """A fact as people write it: 10,650 rather than 1.065e+04."""
+    if value is None:
+        return "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(item) for item in value) or "none"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def _console() -> Console:

@@ -10,10 +10,14 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
+from rich.text import Text
 
 PLAIN_INTERVAL_SECONDS = 10.0
 
@@ -44,18 +48,26 @@ def progress_bar(description: str, total: int, done: int = 0) -> Iterator[Advanc
 
 @contextmanager
 def _live_bar(console: Console, description: str, total: int, done: int) -> Iterator[Advance]:
+    # On a narrow terminal the bar and the status give way, never a number.
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
         TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[status]}"),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
+        _StatusColumn(),
     )
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(description, total=total, completed=done, status="")
         yield lambda done, status="": bar.update(task, completed=done, status=status)
+
+
+class _StatusColumn(ProgressColumn):
+    """The status as it is, on one line, cut where the terminal ends."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.fields["status"], no_wrap=True, overflow="ellipsis")
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from nppac.results import (
 )
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
 from nppac.training import Problem, Run, Schedule, train
-from nppac.updates import greedy_policy
+from nppac.updates import check_settings, greedy_policy
 
 Policy = Callable[[np.ndarray], np.ndarray]
 
@@ -183,6 +183,7 @@ def make_problem(
     if config.schedule.pretrain_epochs and demos is None:
         raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
     check_fits(reference.mean, "The reference", spec, env)
+    check_settings(config.agent, obs_dim(env), action_dim(env), reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
         env=env,

@@ -34,7 +34,7 @@ from nppac.replay import (
 )
 from nppac.results import CHECKPOINT_FILE, METRICS_FILE, append_row, rewind
 from nppac.rollout import collect, episode_seeds
-from nppac.types import Episode
+from nppac.types import Episode, ReferenceStats
 from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
 
 _AT_LEAST_ONE = (
@@ -68,6 +68,10 @@ class Schedule:
     """Passes over the demonstrated states in which the policy is pulled to the reference."""
     pretrain_batch_size: int = 64
     """States in a minibatch of pretraining."""
+    pretrain_copies: int = 0
+    """Noisy copies of each demonstrated state to pretrain on too; the reference labels them."""
+    pretrain_spread: float = 0.3
+    """Noise of those copies, in standard deviations of each observation."""
     eval_every: int = 5_000
     """Environment steps between evaluations; one is made before the first step too."""
     eval_episodes: int = 10
@@ -215,8 +219,8 @@ def run_epoch(
 
 def _pretrain(problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State) -> State:
     """Pull the policy to the reference on the demonstrated states, before any environment step."""
-    obs = np.asarray(problem.demo_obs, np.float32)
-    stats = checked_stats(problem.reference(obs), obs)
+    obs = states_around(problem.demo_obs, schedule.pretrain_copies, schedule.pretrain_spread, seed)
+    stats = _ask(problem.reference, obs)
     with progress_bar("Pretraining the policy", schedule.pretrain_epochs) as advance:
         return pretrain(
             agent,
@@ -229,6 +233,25 @@ def _pretrain(problem: Problem, agent: Agent, schedule: Schedule, seed: int, sta
             problem.reference.family,
             advance,
         )
+
+
+def states_around(obs: np.ndarray, copies: int, spread: float, seed: int) -> np.ndarray:
+    """The states, and noisy copies of each: where a policy strays, the reference still answers."""
+    rng = np.random.default_rng(seed)
+    scale = spread * np.std(obs, axis=0)
+    clouds = [obs + scale * rng.standard_normal(obs.shape) for _ in range(copies)]
+    return np.concatenate([obs, *clouds]).astype(np.float32)
+
+
+def _ask(reference: Reference, obs: np.ndarray, chunk: int = 1000) -> ReferenceStats:
+    """The reference's statistics at many states, with progress."""
+    parts = []
+    with progress_bar("Asking the reference", len(obs)) as advance:
+        for start in range(0, len(obs), chunk):
+            part = obs[start : start + chunk]
+            parts.append(checked_stats(reference(part), part))
+            advance(start + len(part))
+    return ReferenceStats(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def evaluate_agent(

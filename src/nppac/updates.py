@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from nppac.agents.base import Agent, Info, State
 from nppac.errors import UserError
 from nppac.progress import Advance, silent
-from nppac.replay import Replay, sample_rows, take
+from nppac.replay import Replay, empty_replay, sample_rows, take
 from nppac.types import Family, ReferenceStats
 
 UPDATES_PER_SCAN = 250
@@ -45,6 +45,17 @@ def run_updates(
     }
     _check_finite(means)
     return state, means
+
+
+def check_settings(agent: Agent, obs_dim: int, action_dim: int, family: Family) -> None:
+    """Trace one update without running it: settings that do not go together show at once."""
+
+    def trace(key: PRNGKeyArray) -> tuple[State, Info]:
+        state = agent.init(key, obs_dim, action_dim)
+        batch = empty_replay(1, obs_dim, action_dim).storage
+        return agent.update(state, batch, key, family)
+
+    jax.eval_shape(trace, jax.random.key(0))
 
 
 @partial(

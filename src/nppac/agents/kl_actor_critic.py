@@ -62,6 +62,16 @@ class KLActorCritic:
     kl: Literal["sample", "closed"] = "sample"
     """Estimate of the KL: one sample, or in closed form (unsquashed head, Gaussian reference)."""
 
+    def __post_init__(self) -> None:
+        for name in ("temperature", "learning_rate", "smoothing", "critics"):
+            if not getattr(self, name) > 0:
+                raise UserError(f"'{name}' is {getattr(self, name)}; it must be positive.")
+        for name in ("discount", "smoothing"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"'{name}' is {getattr(self, name)}; it must be within 0 and 1.")
+        if min((*self.policy_hidden, *self.critic_hidden), default=1) < 1:
+            raise UserError("The width of a hidden layer must be at least 1.")
+
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> KLActorCriticState:
         """Fresh networks; the target critic starts as a copy of the critic (Algorithm 1)."""
         policy_key, critic_key = jax.random.split(key)
