@@ -54,3 +54,10 @@ def test_critics_are_independent():
     q = critic(jnp.ones((5, 3)), jnp.ones((5, 2)))
     assert q.shape == (2, 5)
     assert not jnp.allclose(q[0], q[1])
+
+
+@pytest.mark.parametrize("head", ["tanh_normal", "normal"])
+def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
+    policy, obs = make_policy(KEY, head, 2, 4, (8,)), jnp.ones((3, 2))
+    np.testing.assert_allclose(policy.explore(obs, KEY, 0.0), policy.mode(obs), rtol=1e-6)
+    np.testing.assert_allclose(policy.explore(obs, KEY, 1.0), policy.sample(obs, KEY)[0], rtol=1e-6)

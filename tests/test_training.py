@@ -80,6 +80,26 @@ def test_a_run_follows_from_its_seed(tmp_path):
         assert any(name.startswith(part) for name in differing), part
 
 
+def test_no_key_is_used_twice(tmp_path, monkeypatch):
+    """Each epoch's noise and minibatches, in each seed, from a stream of their own."""
+    keys = []
+
+    def listen(name, position):
+        inner = getattr(training, name)
+
+        def heard(*args):
+            keys.append(tuple(jax.random.key_data(args[position]).tolist()))
+            return inner(*args)
+
+        monkeypatch.setattr(training, name, heard)
+
+    listen("exploring_policy", 2)
+    listen("run_updates", 3)
+    for seed in (0, 1):
+        run(tmp_path / str(seed), replace(SCHEDULE, updates_per_step=0.0), seed=seed)
+    assert len(keys) == len(set(keys)) == 2 * 2 * SCHEDULE.epochs
+
+
 def test_nothing_is_updated_before_the_warm_up_and_then_as_often_as_told(tmp_path, monkeypatch):
     monkeypatch.setattr("nppac.updates.UPDATES_PER_SCAN", 20)
     run(tmp_path, replace(SCHEDULE, warmup_steps=50, updates_per_step=2.0))

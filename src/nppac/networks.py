@@ -64,8 +64,12 @@ class Policy(eqx.Module):
         """Reparameterised action and its log-density."""
 
     @abstractmethod
+    def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
+        """An action with the policy's own noise times `noise`: 0 gives the mode."""
+
     def mode(self, obs: Obs) -> Actions:
-        """The deterministic action used in evaluation."""
+        """The deterministic action used in evaluation: tanh μ(s)."""
+        return jnp.tanh(self.outputs(obs)[0])
 
     def outputs(self, obs: Obs) -> tuple[Actions, Actions]:
         """The trunk's two outputs: raw location and scale, its logarithm clipped to [-20, 2]."""
@@ -85,9 +89,10 @@ class TanhNormalPolicy(Policy):
         action = jnp.tanh(unsquashed)
         return action, normal_log_prob(unsquashed, loc, scale) - tanh_correction(action)
 
-    def mode(self, obs: Obs) -> Actions:
-        """Tanh μ(s)."""
-        return jnp.tanh(self.outputs(obs)[0])
+    def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
+        """Return tanh(μ(s) + noise · σ(s) ε)."""
+        loc, scale = self.outputs(obs)
+        return jnp.tanh(normal_sample(key, loc, noise * scale))
 
 
 class NormalPolicy(Policy):
@@ -106,9 +111,10 @@ class NormalPolicy(Policy):
         action = normal_sample(key, loc, scale)
         return action, normal_log_prob(action, loc, scale)
 
-    def mode(self, obs: Obs) -> Actions:
-        """Tanh μ(s)."""
-        return self.loc_scale(obs)[0]
+    def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
+        """Return tanh μ(s) + noise · σ(s) ε."""
+        loc, scale = self.loc_scale(obs)
+        return normal_sample(key, loc, noise * scale)
 
 
 def make_policy(

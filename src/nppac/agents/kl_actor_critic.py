@@ -62,6 +62,9 @@ class KLActorCritic:
     kl: Literal["sample", "closed"] = "sample"
     """Estimate of the KL: one sample, or in closed form (unsquashed head, Gaussian reference)."""
 
+    exploration: float = 1.0
+    """Noise of the exploring policy, as a multiple of its own scale."""
+
     def __post_init__(self) -> None:
         for name in ("temperature", "learning_rate", "smoothing", "critics"):
             if not getattr(self, name) > 0:
@@ -189,8 +192,8 @@ class KLActorCritic:
     def sample(
         self, state: KLActorCriticState, obs: Float[Array, "batch o"], key: PRNGKeyArray
     ) -> Float[Array, "batch d"]:
-        """Actions sampled from the policy."""
-        return state.policy.sample(obs, key)[0]
+        """Actions sampled from the policy, its noise scaled by `exploration`."""
+        return state.policy.explore(obs, key, self.exploration)
 
     def mode(
         self, state: KLActorCriticState, obs: Float[Array, "batch o"]
