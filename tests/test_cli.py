@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nppac import cli
-from nppac.cli import COMMANDS, HELP, RAW, main
+from nppac.cli import demos, training
+from nppac.cli.main import COMMANDS, HELP, RAW, main
+from nppac.cli.show import show, show_vector, text_of
 from nppac.demos import load_demos
 from nppac.errors import UserError
 from nppac.references import UniformReference
@@ -42,60 +44,64 @@ def elsewhere(tmp_path, monkeypatch):
     return tmp_path
 
 
-def start(*args):
-    """The command line in a process of its own, slow enough to be caught at work."""
+@contextmanager
+def waiting_run(directory, demos, step, go):
+    """`nppac train` in a process of its own, whose environment waits at `step` for the file `go`.
+
+    Evaluations take fewer steps than that, so that it waits in training.
+    """
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, "-c", "from nppac.cli import main; main()", *args],
-        env={**os.environ, "PYTHONPATH": path, "NPPAC_TOY_PAUSE": "0.02"},
+    code, flags = "from nppac.cli import main; main()", ["--demos", demos, "--out", str(directory)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "train", *FLAGS, *flags],
+        env={**os.environ, "PYTHONPATH": path, "NPPAC_TOY_WAIT": f"{step}:{go}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def wait_for_steps(process, directory, steps):
     """Until the run has recorded so many steps."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
+    metrics = directory / "metrics.csv"
+    while not (metrics.exists() and f"\n{steps}," in metrics.read_text()):
         assert process.poll() is None, process.communicate()[1]
-        metrics = directory / "metrics.csv"
-        rows = metrics.read_text().split("\n")[1:-1] if metrics.exists() else []
-        if rows and int(rows[-1].split(",")[0]) >= steps:
-            return
         time.sleep(0.02)
-    process.kill()
-    pytest.fail("the run did not get that far")
 
 
 def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, finished):
     directory = tmp_path / "killed"
-    process = start("train", *FLAGS, "--demos", demos, "--out", str(directory))
-    wait_for_steps(process, directory, 60)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    saved = int(state_of(directory)["progress/env_steps"])
-    recorded = int(load_metrics(directory / "metrics.csv")["env_steps"][-1])
-    assert 0 < saved < recorded < 100  # what was lost must be done again
+    with waiting_run(directory, demos, 70, tmp_path / "never") as process:
+        wait_for_steps(process, directory, 60)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    assert state_of(directory)["progress/env_steps"] == 40
+    assert load_metrics(directory / "metrics.csv")["env_steps"][-1] == 60  # to be done again
     main(["resume", str(directory)])
     assert_same_run(directory, finished)
 
 
 def test_a_run_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path, demos, finished):
-    directory = tmp_path / "my run"
-    process = start("train", *FLAGS, "--demos", demos, "--out", str(directory))
-    wait_for_steps(process, directory, 20)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    directory, go = tmp_path / "my run", tmp_path / "go"
+    with waiting_run(directory, demos, 50, go) as process:
+        wait_for_steps(process, directory, 40)
+        time.sleep(0.2)  # into the epoch: its first ten steps take less
+        process.send_signal(signal.SIGINT)
+        heard = iter(process.stderr.readline, "")
+        assert any("Finishing this epoch" in line for line in heard)
+        go.touch()
+        out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == ""
-    assert "Finishing this epoch" in err
-    assert f"Stopped. Continue with: nppac resume '{directory}'" in err
+    assert err.endswith(f"Stopped. Continue with: nppac resume '{directory}'\n")
     assert "Traceback" not in err
-    saved = int(state_of(directory)["progress/env_steps"])
-    assert 20 < saved < 100
-    assert load_metrics(directory / "metrics.csv")["env_steps"][-1] == saved
+    assert state_of(directory)["progress/env_steps"] == 60  # no multiple of the interval, 40
+    assert load_metrics(directory / "metrics.csv")["env_steps"][-1] == 60
     main(["resume", str(directory)])
     assert_same_run(directory, finished)
 
@@ -104,7 +110,7 @@ def test_ctrl_c_before_anything_is_written_promises_nothing(tmp_path, monkeypatc
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "start_run", interrupt)
+    monkeypatch.setattr(training, "start_run", interrupt)
     with pytest.raises(SystemExit) as exit:
         main(["train", "--out", str(tmp_path / "run")])
     assert exit.value.code == 130
@@ -172,7 +178,7 @@ def test_only_successes_are_recorded_where_asked(finished, monkeypatch, capsys):
     def never(*_):
         return (lambda rows: np.ones((len(rows), ACTION_DIM))), TASK
 
-    monkeypatch.setattr(cli, "_policy", never)
+    monkeypatch.setattr(demos, "acting_policy", never)
     record = ["demos", "record", "--policy", str(finished), "--out", "d.npz", "--episodes", "1"]
     assert fails([*record, "--only-successes"], capsys).startswith("Only 0 of 20 episodes succ")
     assert not Path("d.npz").exists()
@@ -211,6 +217,8 @@ def fails(args, capsys, code=1):
         (["train", "--temperature", "0"], "'temperature' is 0.0; it must be positive."),
         (["train", "--discount", "1.5"], "'discount' is 1.5; it must be within 0 and 1."),
         (["train", "--policy-hidden", "0"], "The width of a hidden layer must be at least 1."),
+        (["train", "--seed", "-1"], "'seed' is -1; it must not be negative."),
+        (["evaluate", "absent", "--seed", "-1"], "'seed' is -1; it must not be negative."),
         (["fit", "--task", TASK], f"There are no embedded demonstrations of '{TASK}'"),
         (["resume", "absent"], "There is no run directory absent."),
         (["resume", "."], ". is not the directory of a run: it has no config.json."),
@@ -247,7 +255,7 @@ def test_mistakes_with_what_exists(tmp_path, capsys, finished, demos):
         (["evaluate", reference, "--task", "Pendulum-v1"], "does not fit the task Pendulum-v1"),
         (["evaluate", str(finished), "--task", "Pendulum-v1"], "does not fit the task"),
         (["evaluate", str(finished), "--task", "Hopper-v5"], "does not fit the task Hopper-v5"),
-        (["evaluate", str(finished), "--episodes", "0"], "at least one episode"),
+        (["evaluate", str(finished), "--episodes", "0"], "'episodes' is 0"),
         (["resume", str(finished), "--steps", "40"], "has done 100 steps already"),
         (["render", str(finished), "--out", "film.gif"], "give film.gif the suffix .mp4"),
         (["demos", "inspect", pendulum, "--task", TASK], "have 1 entries where"),
@@ -334,9 +342,9 @@ def test_tables_in_a_pipe_are_not_cut(capsys, monkeypatch):
     main(["tasks"])
     out, _ = capsys.readouterr()
     assert "Open a latched door with a 24-joint hand (39 observations, 28 actions)." in out
-    cli._show("a title that is much longer than the little table below it", {"x": 1.0})
+    show("a title that is much longer than the little table below it", {"x": 1.0})
     assert capsys.readouterr().out.startswith("a title that is much longer than the little table")
-    cli._show("", {"path": "runs/[red]/" + "x" * 200, "unknown": None, "number": 1 / 3})
+    show("", {"path": "runs/[red]/" + "x" * 200, "unknown": None, "number": 1 / 3})
     out, _ = capsys.readouterr()
     assert "runs/[red]/" in out
     assert out.count("x") == 200
@@ -362,14 +370,14 @@ def test_tables_in_a_pipe_are_not_cut(capsys, monkeypatch):
     ],
 )
 def test_facts_are_written_as_people_write_them(value, text):
-    assert cli._text(value) == text
+    assert text_of(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_numbers_are_shown_in_full_however_narrow_the_screen(capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     values = [-1.234e-05 * (i + 1) for i in range(28)]
-    cli._show_vector("lengthscales", values)
+    show_vector("lengthscales", values)
     out, _ = capsys.readouterr()
     assert all(f"{value:.3g}" in out for value in values)
     assert max(map(len, out.splitlines())) <= width

@@ -327,6 +327,7 @@ def test_the_uniform_reference_trains_too(tmp_path):
         ({"updates_per_step": float("nan")}, "'updates_per_step' is nan"),
         ({"warmup_steps": -1}, "'warmup_steps' is -1"),
         ({"pretrain_epochs": -3}, "'pretrain_epochs' is -3"),
+        ({"pretrain_copies": -1}, "'pretrain_copies' is -1"),
         ({"steps": 1_500}, "'steps' is 1500.*multiple of the epoch, 1000 steps"),
         ({"eval_every": 10}, "'eval_every' is 10.*change 'epoch_steps'"),
         ({"checkpoint_every": 0}, "'checkpoint_every' is 0"),

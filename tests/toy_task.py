@@ -1,7 +1,8 @@
 """A task that trains in milliseconds, for every test that needs a whole run.
 
-`toy_task:nppac-toy/Reach-v0` is known to any process that finds this module; with NPPAC_TOY_PAUSE
-set to seconds each step takes that long, so that another process can stop a run half-way.
+`toy_task:nppac-toy/Reach-v0` is known to any process that finds this module. With NPPAC_TOY_WAIT
+set to `STEP:FILE` each environment waits at its so-many-th step until the file exists, so that
+another process can catch a run at a known place.
 """
 
 import os
@@ -31,13 +32,20 @@ class Reach(gym.Env):
     observation_space = spaces.Box(-np.inf, np.inf, (OBS_DIM,), np.float32)
     action_space = spaces.Box(-1.0, 1.0, (ACTION_DIM,), np.float32)
 
+    def __init__(self):
+        self.steps = 0
+        step, _, file = os.environ.get("NPPAC_TOY_WAIT", "0:").partition(":")
+        self.wait_at, self.wait_for = int(step), Path(file)
+
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.position, self.time = self.np_random.normal(size=2), 0
         return self._obs(), {}
 
     def step(self, action):
-        time.sleep(float(os.environ.get("NPPAC_TOY_PAUSE", "0")))
+        self.steps += 1
+        while self.steps == self.wait_at and not self.wait_for.exists():
+            time.sleep(0.01)
         self.time += 1
         self.position = self.position + 0.5 * action + 0.1 * self.np_random.normal(size=2)
         distance = float(np.linalg.norm(self.position))
@@ -64,9 +72,11 @@ SCHEDULE = Schedule(
 )
 GP = GPConfig(kernel="rbf", max_steps=5)
 FLAGS = [
-    *("--task", TASK, "--policy-hidden", "8", "--critic-hidden", "8"),
+    *("--task", TASK, "--policy-hidden", "8", "--critic-hidden", "8", "--head", "tanh_normal"),
+    *("--kl", "sample", "--temperature", "0.1", "--exploration", "1"),
     *("--steps", "100", "--epoch-steps", "20", "--warmup-steps", "20", "--batch-size", "16"),
     *("--replay-capacity", "60", "--checkpoint-every", "40", "--pretrain-epochs", "2"),
+    *("--pretrain-copies", "1"),
     *("--eval-every", "40", "--eval-episodes", "2", "--eval-envs", "2"),
     *("--gp.kernel", "rbf", "--gp.max-steps", "5"),
 ]

@@ -65,6 +65,10 @@ class RunConfig:
     schedule: Schedule = field(default_factory=Schedule)
     """How long and how often."""
 
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise UserError(f"'seed' is {self.seed}; it must not be negative.")
+
 
 def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
     """Fit or load the reference, create the directory, train; the run's summary.

@@ -46,6 +46,13 @@ _AT_LEAST_ONE = (
     "eval_episodes",
     "eval_envs",
 )
+_NOT_NEGATIVE = (
+    "updates_per_step",
+    "warmup_steps",
+    "pretrain_epochs",
+    "pretrain_copies",
+    "pretrain_spread",
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class Schedule:
         for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise UserError(f"'{name}' is {getattr(self, name)}; it must be at least 1.")
-        for name in ("updates_per_step", "warmup_steps", "pretrain_epochs"):
+        for name in _NOT_NEGATIVE:
             if not getattr(self, name) >= 0:
                 raise UserError(f"'{name}' is {getattr(self, name)}; it must not be negative.")
         for name in ("steps", "eval_every", "checkpoint_every"):

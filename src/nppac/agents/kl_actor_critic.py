@@ -72,6 +72,8 @@ class KLActorCritic:
         for name in ("discount", "smoothing"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"'{name}' is {getattr(self, name)}; it must be within 0 and 1.")
+        if not self.exploration >= 0:
+            raise UserError(f"'exploration' is {self.exploration}; it must not be negative.")
         if min((*self.policy_hidden, *self.critic_hidden), default=1) < 1:
             raise UserError("The width of a hidden layer must be at least 1.")
 

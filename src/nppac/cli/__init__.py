@@ -1,0 +1,5 @@
+"""The command line; only this package knows how arguments are parsed."""
+
+from nppac.cli.main import main
+
+__all__ = ["main"]

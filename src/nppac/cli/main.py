@@ -1,0 +1,83 @@
+"""The command line: `nppac COMMAND`, each command a function whose docstring is its help."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+import tyro
+from rich.table import Table
+
+import nppac
+from nppac.cli.demos import demos_convert, demos_inspect, demos_list, demos_record
+from nppac.cli.policies import compare, evaluate, render
+from nppac.cli.show import console
+from nppac.cli.training import fit, resume, train
+from nppac.errors import UserError, unknown_name
+from nppac.presets import METHODS
+from nppac.tasks import TASKS
+
+
+def tasks() -> None:
+    """List the tasks that have a name; any other Gymnasium id works too."""
+    table = Table("task", "environment", "horizon", "what it is")
+    for spec in TASKS.values():
+        table.add_row(spec.name, spec.env_id, str(spec.horizon), spec.description)
+    console().print(table)
+
+
+RAW: dict[str, Callable[[Sequence[str]], None]] = {"train": train, "fit": fit}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "resume": resume,
+    "compare": compare,
+    "evaluate": evaluate,
+    "render": render,
+    "demos list": demos_list,
+    "demos inspect": demos_inspect,
+    "demos convert": demos_convert,
+    "demos record": demos_record,
+    "tasks": tasks,
+}
+HELP: dict[str, str] = {
+    "train": "Train a policy from demonstrations.",
+    "fit": "Fit a GP reference to demonstrations and save it.",
+} | {name: (command.__doc__ or "").splitlines()[0] for name, command in COMMANDS.items()}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one command; a user's mistake becomes one clear message and exit code 1."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        _dispatch(args)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _dispatch(args: list[str]) -> None:
+    if not args or args[0] in ("-h", "--help", "help"):
+        _overview()
+        return
+    if args[0] == "--version":
+        print(nppac.__version__)
+        return
+    words = 2 if args[0] == "demos" else 1
+    name, rest = " ".join(args[:words]), args[words:]
+    if name in RAW:
+        RAW[name](rest)
+    elif name in COMMANDS:
+        tyro.cli(COMMANDS[name], args=rest, prog=f"nppac {name}")
+    elif args[0] == "demos" and (len(args) == 1 or args[1] in ("-h", "--help")):
+        _overview("demos")
+    else:
+        raise unknown_name("command", name, [*HELP, "--help", "--version"])
+
+
+def _overview(prefix: str = "") -> None:
+    print("nppac: reinforcement learning from a few demonstrations.\n")
+    for name, text in HELP.items():
+        if name.startswith(prefix):
+            print(f"  nppac {name:14} {text}")
+    methods = "" if prefix else f"Methods: {', '.join(METHODS)}. "
+    print(f"\n{methods}`nppac COMMAND --help` explains each.")

@@ -1,0 +1,135 @@
+"""Commands that use trained policies: `compare`, `evaluate` and `render`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.table import Table
+
+from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
+from nppac.cli.show import console, show, text_of
+from nppac.errors import UserError
+from nppac.figures.learning_curve import draw_learning_curves
+from nppac.files import write_json
+from nppac.references import load_reference
+from nppac.results import METRICS_FILE, load_metrics
+from nppac.runs import (
+    check_fits,
+    evaluate_policy,
+    evaluation_summary,
+    group_by_method,
+    load_policy,
+    provenance,
+    read_config,
+)
+from nppac.tasks import get_task, make_env
+from nppac.video import record_video
+
+
+def compare(
+    runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
+    out: Path = Path("comparison.png"),
+) -> None:
+    """Compare runs on one task: a table of methods over seeds, and their learning curves.
+
+    Args:
+        runs: Directories of runs, of one task and any methods and seeds.
+        out: The picture to draw.
+    """
+    groups = group_by_method(runs)
+    table = Table("method", "seeds", "steps", "at start", "at end", "best", title=f"{out.stem}")
+    methods = {}
+    for method, group in groups.items():
+        methods[method] = [load_metrics(run / METRICS_FILE) for run in group]
+        steps = max(int(metrics["env_steps"][-1]) for metrics in methods[method])
+        cells = [_mean_and_spread(values) for values in evaluation_summary(methods[method])]
+        table.add_row(method, str(len(group)), f"{steps:,}", *cells)
+    console().print(table)
+    draw_learning_curves(methods, out, title=read_config(runs[0]).task)
+    print(f"Picture: {out}")
+
+
+def _mean_and_spread(values: Sequence[float]) -> str:
+    """Mean over seeds, and the lowest and highest of them."""
+    mean = sum(values) / len(values)
+    return f"{text_of(mean)} ({text_of(min(values))} to {text_of(max(values))})"
+
+
+def evaluate(
+    policy: PolicyPath,
+    episodes: int = 100,
+    task: OptionalTask = None,
+    seed: int = EVALUATION_SEED,
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
+) -> None:
+    """Evaluate a run's policy, or a saved reference's mean, over many episodes.
+
+    Args:
+        policy: Directory of a run, or the file of a reference.
+        episodes: Number of episodes.
+        task: Task to act in; needed for a reference.
+        seed: Seed of the episodes.
+        json: Also write the result, with the command and commit, to this file.
+
+    """
+    check_counts(episodes, seed)
+    act, task = acting_policy(policy, task)
+    result = evaluate_policy(get_task(task), act, episodes, seed)
+    shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
+    show(f"{policy} on {task}, {episodes} episodes", shown)
+    if json is not None:
+        write_json(
+            json,
+            {"task": task, "policy": str(policy), "seed": seed, **result}
+            | {"provenance": provenance()},
+        )
+
+
+def render(
+    policy: PolicyPath,
+    out: Path = Path("video.mp4"),
+    episodes: int = 1,
+    task: OptionalTask = None,
+    seed: int = EVALUATION_SEED,
+) -> None:
+    """Film a policy; works without a display.
+
+    Args:
+        policy: Directory of a run, or the file of a reference.
+        out: The video to write.
+        episodes: Number of episodes to film.
+        task: Task to act in; needed for a reference.
+        seed: Seed of the episodes.
+
+    """
+    check_counts(episodes, seed)
+    act, task = acting_policy(policy, task)
+    filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
+    frames = sum(len(episode) for episode in filmed)
+    print(f"{out}: {len(filmed)} episode(s), {frames} steps")
+
+
+def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
+    """A run's policy or a reference's mean, and the task to act in."""
+    if not path.exists():
+        raise UserError(f"There is no run directory or reference file {path}.")
+    if path.is_dir():
+        config, act = load_policy(path)
+        task = task or config.task
+    elif task is None:
+        raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
+    else:
+        act = load_reference(path).mean
+    env = make_env(get_task(task))
+    check_fits(act, str(path), get_task(task), env)
+    env.close()
+    return act, task
+
+
+def check_counts(episodes: int, seed: int) -> None:
+    """Refuse a number of episodes or a seed that means nothing."""
+    if episodes < 1:
+        raise UserError(f"'episodes' is {episodes}; it must be at least 1.")
+    if seed < 0:
+        raise UserError(f"'seed' is {seed}; it must not be negative.")

@@ -1,0 +1,74 @@
+"""What commands print: tables that fit the terminal, and numbers as people write them."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 160  # columns of a table that no terminal limits
+
+
+def show(title: str, facts: dict[str, Any]) -> None:
+    """A title and a table of named facts."""
+    table = Table(show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(name, Text(text_of(value)))
+    out = console()
+    out.print(Text(title), soft_wrap=True)  # a table would wrap its title to its own width
+    out.print(table)
+
+
+def text_of(value: Any) -> str:
+    """A fact as people write it: 10,650 rather than 1.065e+04."""
+    if value is None:
+        return "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(text_of(item) for item in value) or "none"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def console() -> Console:
+    """Standard output; a pipe has no width, and rich would cut its tables at 80 columns."""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested facts as one level, their names joined."""
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{name} ")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def show_reference(summary: dict[str, Any]) -> None:
+    """A reference's scalars in one table and each of its vectors in another."""
+    scalars = {k: v for k, v in summary.items() if not isinstance(v, list | tuple | dict)}
+    show("Reference", scalars)
+    for name, values in summary.items():
+        if isinstance(values, list | tuple) and values and isinstance(values[0], float):
+            show_vector(name, values)
+
+
+def show_vector(name: str, values: Sequence[float]) -> None:
+    """Numbers in rows, each row headed by the indices it holds."""
+    out = console()
+    columns = min(8, max(1, out.width // 12 - 1))  # so many as fit in full
+    table = Table(show_header=False)
+    for start in range(0, len(values), columns):
+        row = values[start : start + columns]
+        table.add_row(f"[dim]{start}-{start + len(row) - 1}[/]", *(f"{v:.3g}" for v in row))
+    out.print(Text(name))
+    out.print(table)

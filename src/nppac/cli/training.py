@@ -1,0 +1,143 @@
+"""Commands that make things: `train`, `resume` and `fit`."""
+
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import tyro
+
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
+from nppac.cli.show import flatten, show, show_reference
+from nppac.errors import UserError
+from nppac.figures.learning_curve import draw_learning_curves
+from nppac.presets import Preset, preset
+from nppac.references import GPConfig
+from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
+from nppac.runs import RunConfig, fit_reference, load_task_demos, resume_run, start_run
+from nppac.tasks import get_task
+from nppac.training import Interrupted, Schedule
+
+
+@dataclass(frozen=True)
+class TrainArgs:
+    """Train a policy with the settings of a preset; every flag overrides one of them.
+
+    The defaults shown below are those of the chosen --task, --method and --preset.
+    """
+
+    task: str = "door"
+    """A task of the paper (halfcheetah, walker2d, ant, door, pen) or any Gymnasium id."""
+    method: str = "nppac"
+    """nppac: the paper's method. sac: the same agent against a uniform reference."""
+    preset: Preset = "default"
+    """default: what works best on a small machine. paper: the paper's settings."""
+    demos: OptionalDemos = None
+    """Demonstrations: a file of any known format, a Minari id or an embedded name."""
+    demo_episodes: OptionalCount = None
+    """Use only the first so many demonstrations."""
+    reference: str = "gp"
+    """gp: fit one to the demonstrations. uniform: none. Else the file of a saved reference."""
+    out: Annotated[Path | None, tyro.conf.arg(metavar="DIRECTORY")] = None
+    """Directory of the run; by default runs/TASK-METHOD-seedN."""
+    seed: int = 0
+    """Seed of everything random."""
+    agent: Annotated[KLActorCritic, tyro.conf.OmitArgPrefixes] = field(
+        default_factory=KLActorCritic
+    )
+    schedule: Annotated[Schedule, tyro.conf.OmitArgPrefixes] = field(default_factory=Schedule)
+    gp: GPConfig = field(default_factory=GPConfig)
+
+
+def train(argv: Sequence[str]) -> None:
+    """Parse twice: task, method and preset give the defaults that the other flags override."""
+    chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
+    name = cast(Preset, chosen.preset)
+    base = preset(chosen.task, chosen.method, name)
+    defaults = TrainArgs(
+        task=base.task,
+        method=base.method,
+        preset=name,
+        demos=base.demos,
+        reference=base.reference,
+        agent=base.agent,
+        schedule=base.schedule,
+        gp=base.gp,
+    )
+    args = tyro.cli(TrainArgs, args=argv, default=defaults, prog="nppac train")
+    task = re.sub(r"[^\w.-]+", "-", args.task)  # an id may name a module and a namespace
+    directory = args.out or Path("runs") / f"{task}-{args.method}-seed{args.seed}"
+    config = RunConfig(
+        task=args.task,
+        method=args.method,
+        demos=args.demos,
+        demo_episodes=args.demo_episodes,
+        reference=args.reference,
+        seed=args.seed,
+        agent=args.agent,
+        gp=args.gp,
+        schedule=args.schedule,
+    )
+    _guard(directory, lambda: start_run(config, directory))
+
+
+def resume(run: RunPath, steps: OptionalCount = None) -> None:
+    """Continue a run that was stopped or killed, exactly where its last checkpoint left it.
+
+    Args:
+        run: Directory of the run.
+        steps: New total of environment steps, to extend a finished run.
+
+    """
+    _guard(run, lambda: resume_run(run, steps))
+
+
+def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
+    """Run training work; show the summary at its end and how to resume if it was stopped."""
+    try:
+        summary = work()
+    except (Interrupted, KeyboardInterrupt):
+        begun = (directory / CONFIG_FILE).exists()
+        remedy = f"Continue with: nppac resume {shlex.quote(str(directory))}"
+        print(f"Stopped. {remedy if begun else 'Nothing was written yet.'}", file=sys.stderr)
+        raise SystemExit(130) from None
+    picture = directory / "curve.png"
+    metrics = load_metrics(directory / METRICS_FILE)
+    draw_learning_curves({summary["method"]: [metrics]}, picture, title=directory.name)
+    show("Summary", {k: v for k, v in flatten(summary).items() if v is not None})
+    print(f"Run: {directory}\nPicture: {picture}")
+
+
+@dataclass(frozen=True)
+class FitArgs:
+    """Fit a GP reference to demonstrations and save it."""
+
+    task: str = "door"
+    """The task that the demonstrations are of."""
+    demos: OptionalDemos = None
+    """Demonstrations: a file, a Minari id or an embedded name; by default the task's embedded."""
+    demo_episodes: OptionalCount = None
+    """Use only the first so many demonstrations."""
+    out: Path = Path("reference.npz")
+    """File to save the reference to."""
+    gp: Annotated[GPConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=GPConfig)
+
+
+def fit(argv: Sequence[str]) -> None:
+    """Parse with the task's preset as defaults, fit, print the lengthscales and save."""
+    chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
+    base = preset(chosen.task)
+    args = tyro.cli(
+        FitArgs, args=argv, default=FitArgs(base.task, base.demos, gp=base.gp), prog="nppac fit"
+    )
+    demos = load_task_demos(get_task(args.task), args.demos, args.demo_episodes)
+    if demos is None:
+        raise UserError(f"There are no embedded demonstrations of '{args.task}': give --demos.")
+    reference = fit_reference(demos, args.gp)
+    reference.save(args.out)
+    show_reference(reference.summary())
+    print(f"Saved to {args.out}")
