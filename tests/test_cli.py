@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nppac.cli import demos, training
+from nppac.cli import demos as demos_commands
+from nppac.cli import training
 from nppac.cli.main import COMMANDS, HELP, RAW, main
 from nppac.cli.show import show, show_vector, text_of
 from nppac.demos import load_demos
@@ -178,9 +179,10 @@ def test_only_successes_are_recorded_where_asked(finished, monkeypatch, capsys):
     def never(*_):
         return (lambda rows: np.ones((len(rows), ACTION_DIM))), TASK
 
-    monkeypatch.setattr(demos, "acting_policy", never)
+    monkeypatch.setattr(demos_commands, "acting_policy", never)
     record = ["demos", "record", "--policy", str(finished), "--out", "d.npz", "--episodes", "1"]
-    assert fails([*record, "--only-successes"], capsys).startswith("Only 0 of 20 episodes succ")
+    assert fails([*record, "--only-successes"], capsys).startswith("Only 0 of 20 episodes were")
+    assert fails([*record, "--min-return", "1e9"], capsys).startswith("Only 0 of 20 episodes were")
     assert not Path("d.npz").exists()
     main(record)
     assert len(load_demos("d.npz")) == 1

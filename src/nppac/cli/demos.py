@@ -1,8 +1,12 @@
 """Commands about demonstrations: `demos list`, `inspect`, `convert` and `record`."""
 
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
+import gymnasium
+import numpy as np
 import tyro
 from rich.table import Table
 
@@ -21,9 +25,11 @@ from nppac.demos import (
 )
 from nppac.errors import UserError
 from nppac.progress import progress_bar
-from nppac.rollout import episode_seeds, rollout
+from nppac.replay import rewards_of
+from nppac.rollout import Act, episode_seeds, rollout
 from nppac.runs import load_task_demos, provenance
 from nppac.tasks import get_task, make_env
+from nppac.types import Episode
 
 
 def demos_list() -> None:
@@ -77,6 +83,7 @@ def demos_record(
     task: OptionalTask = None,
     episodes: int = 15,
     only_successes: bool = False,
+    min_return: Annotated[float | None, tyro.conf.arg(metavar="RETURN")] = None,
     seed: int = EVALUATION_SEED,
 ) -> None:
     """Roll a trained policy out and keep its episodes as demonstrations.
@@ -87,29 +94,43 @@ def demos_record(
         task: Task to act in; by default the run's own.
         episodes: Number of episodes to keep.
         only_successes: Keep only episodes that end in success; others are run but dropped.
+        min_return: Keep only episodes that return at least this much.
         seed: Seed of the episodes.
-
     """
     check_counts(episodes, seed)
     act, task = acting_policy(policy, task)
     spec = get_task(task)
-    envs, kept, tried = [make_env(spec)], [], 0
-    with progress_bar("Recording", episodes) as advance:
-        for episode_seed in episode_seeds(seed, "demonstrations"):
-            (episode,) = rollout(envs, act, [episode_seed])
-            tried += 1
-            if not only_successes or (episode.successes is not None and episode.successes[-1]):
-                kept.append(episode)
-            advance(len(kept), f"{tried} tried")
-            if len(kept) == episodes or tried >= 20 * episodes:
-                break
+
+    def good(episode: Episode) -> bool:
+        succeeded = episode.successes is not None and bool(episode.successes[-1])
+        enough = min_return is None or float(np.sum(rewards_of(episode))) >= min_return
+        return enough and (succeeded or not only_successes)
+
+    kept, tried = _rollout_until(make_env(spec), act, good, episodes, seed)
     if len(kept) < episodes:
-        raise UserError(f"Only {len(kept)} of {tried} episodes succeeded; {out} was not written.")
+        raise UserError(
+            f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask for "
+            "fewer episodes or less of each."
+        )
     facts = {**provenance(), "task": task, "tried": tried, "seed": seed}
+    env_kwargs = dict(spec.env_kwargs)
     save_demos(
-        out,
-        demos_from_episodes(
-            kept, env_id=spec.env_id, env_kwargs=dict(spec.env_kwargs), provenance=facts
-        ),
+        out, demos_from_episodes(kept, env_id=spec.env_id, env_kwargs=env_kwargs, provenance=facts)
     )
     show(str(out), flatten(describe(load_demos(str(out)))))
+
+
+def _rollout_until(
+    env: gymnasium.Env, act: Act, good: Callable[[Episode], bool], episodes: int, seed: int
+) -> tuple[list[Episode], int]:
+    """Episodes until so many are good, or until twenty times as many were tried."""
+    kept: list[Episode] = []
+    tried = 0
+    with progress_bar("Recording", episodes) as advance:
+        for episode_seed in islice(episode_seeds(seed, "demonstrations"), 20 * episodes):
+            kept += [episode for episode in rollout([env], act, [episode_seed]) if good(episode)]
+            tried += 1
+            advance(len(kept), f"{tried} tried")
+            if len(kept) == episodes:
+                break
+    return kept, tried
