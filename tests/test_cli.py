@@ -46,39 +46,33 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @contextmanager
-def waiting_run(directory, demos, step, go):
-    """`nppac train` in a process of its own, whose environment waits at `step` for the file `go`.
+def run_caught_at(step, directory, demos, sign):
+    """`nppac train` in a process of its own, waiting in training at `step` until `sign` is gone.
 
-    Evaluations take fewer steps than that, so that it waits in training.
+    Evaluations take fewer steps than that.
     """
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     code, flags = "from nppac.cli import main; main()", ["--demos", demos, "--out", str(directory)]
     process = subprocess.Popen(
         [sys.executable, "-c", code, "train", *FLAGS, *flags],
-        env={**os.environ, "PYTHONPATH": path, "NPPAC_TOY_WAIT": f"{step}:{go}"},
+        env={**os.environ, "PYTHONPATH": path, "NPPAC_TOY_WAIT": f"{step}:{sign}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
+        while not sign.exists():
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.02)
         yield process
     finally:
         process.kill()
         process.communicate()
 
 
-def wait_for_steps(process, directory, steps):
-    """Until the run has recorded so many steps."""
-    metrics = directory / "metrics.csv"
-    while not (metrics.exists() and f"\n{steps}," in metrics.read_text()):
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.02)
-
-
 def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, finished):
     directory = tmp_path / "killed"
-    with waiting_run(directory, demos, 70, tmp_path / "never") as process:
-        wait_for_steps(process, directory, 60)
+    with run_caught_at(70, directory, demos, tmp_path / "sign") as process:
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
     assert state_of(directory)["progress/env_steps"] == 40
@@ -88,15 +82,13 @@ def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, fi
 
 
 def test_a_run_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path, demos, finished):
-    directory, go = tmp_path / "my run", tmp_path / "go"
-    with waiting_run(directory, demos, 50, go) as process:
-        wait_for_steps(process, directory, 40)
-        time.sleep(0.2)  # into the epoch: its first ten steps take less
+    directory, sign = tmp_path / "my run", tmp_path / "sign"
+    with run_caught_at(50, directory, demos, sign) as process:
         process.send_signal(signal.SIGINT)
         heard = iter(process.stderr.readline, "")
         assert any("Finishing this epoch" in line for line in heard)
-        go.touch()
-        out, err = process.communicate(timeout=120)
+        sign.rmdir()
+        out, err = process.communicate()
     assert process.returncode == 130
     assert out == ""
     assert err.endswith(f"Stopped. Continue with: nppac resume '{directory}'\n")

@@ -1,8 +1,8 @@
 """A task that trains in milliseconds, for every test that needs a whole run.
 
 `toy_task:nppac-toy/Reach-v0` is known to any process that finds this module. With NPPAC_TOY_WAIT
-set to `STEP:FILE` each environment waits at its so-many-th step until the file exists, so that
-another process can catch a run at a known place.
+set to `STEP:DIRECTORY` an environment that comes to its so-many-th step makes the directory and
+waits until it is gone, so that another process can catch a run at a known place.
 """
 
 import os
@@ -34,8 +34,8 @@ class Reach(gym.Env):
 
     def __init__(self):
         self.steps = 0
-        step, _, file = os.environ.get("NPPAC_TOY_WAIT", "0:").partition(":")
-        self.wait_at, self.wait_for = int(step), Path(file)
+        step, _, sign = os.environ.get("NPPAC_TOY_WAIT", "0:").partition(":")
+        self.wait_at, self.sign = int(step), Path(sign)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -44,13 +44,18 @@ class Reach(gym.Env):
 
     def step(self, action):
         self.steps += 1
-        while self.steps == self.wait_at and not self.wait_for.exists():
-            time.sleep(0.01)
+        if self.steps == self.wait_at:
+            self._wait()
         self.time += 1
         self.position = self.position + 0.5 * action + 0.1 * self.np_random.normal(size=2)
         distance = float(np.linalg.norm(self.position))
         info = {"success": distance < 0.3}
         return self._obs(), -distance, distance > 3.0, False, info
+
+    def _wait(self):
+        self.sign.mkdir()
+        while self.sign.exists():
+            time.sleep(0.01)
 
     def _obs(self):
         return np.float32([*self.position, self.time / HORIZON])
