@@ -4,6 +4,7 @@ from itertools import islice
 
 import gymnasium as gym
 import imageio_ffmpeg
+import jax
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -42,6 +43,7 @@ class Lamp(gym.Env):
         return np.full((65, 49, 3), 20 * self.time, np.uint8)
 
 
+jax.devices()  # a policy runs on JAX, which warns of every fork once it has started
 gym.register("nppac-video/Lamp-v0", entry_point=Lamp)
 LAMP = TaskSpec("lamp", "nppac-video/Lamp-v0", horizon=5)
 

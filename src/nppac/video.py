@@ -1,6 +1,8 @@
 """A policy on film: episodes rendered off screen and written as one mp4."""
 
-from collections.abc import Generator
+import warnings
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -66,7 +68,9 @@ class _Filmed(gym.Wrapper):
             if self._encoder is not None:
                 self._encoder.close()
         # The encoder's exit status is lost: count, lest a full disk leave half a video.
-        if imageio_ffmpeg.count_frames_and_secs(target)[0] != self._frames:
+        with _quiet_fork():
+            frames, _ = imageio_ffmpeg.count_frames_and_secs(target)
+        if frames != self._frames:
             raise OSError("the encoder wrote only a part of the frames")
         return episodes
 
@@ -115,8 +119,17 @@ def _open_encoder(target: str, frame: np.ndarray, fps: float) -> Generator[None,
         ffmpeg_log_level="error",
         output_params=["-f", "mp4", "-movflags", "+faststart"],  # the target has no suffix
     )
-    encoder.send(None)
+    with _quiet_fork():
+        encoder.send(None)
     return encoder
+
+
+@contextmanager
+def _quiet_fork() -> Iterator[None]:
+    """Start a program without JAX's warning: it is for children that go on in Python."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+        yield
 
 
 def _render(env: gym.Env, spec: TaskSpec) -> np.ndarray:
