@@ -1,4 +1,4 @@
-# `make train` and `make test` need nothing but Python 3.11 or newer.
+# `make train` and `make test` do all the set-up; they need nothing but Python 3.11 or newer.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
