@@ -396,3 +396,13 @@ def test_a_users_mistake_has_no_traceback_and_a_bug_has(monkeypatch, capsys):
     monkeypatch.setitem(COMMANDS, "tasks", bug)
     with pytest.raises(ValueError, match="a bug"):
         main(["tasks"])
+
+
+@pytest.mark.parametrize("words", [["tasks"], ["--version"]])
+def test_a_reader_that_has_seen_enough_ends_no_command_with_a_traceback(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", f"from nppac.cli import main; main({words})"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -280,13 +280,18 @@ def group_by_method(directories: Sequence[Path]) -> dict[str, list[Path]]:
     return groups
 
 
+def evaluation_measure(runs: Sequence[Mapping[str, np.ndarray]]) -> str:
+    """What runs are judged by: success where the task reports it, else return."""
+    unknown = all(np.isnan(run["eval_success_any"]).all() for run in runs)
+    return "return" if unknown else "success at any step"
+
+
 def evaluation_summary(
     runs: Sequence[Mapping[str, np.ndarray]],
 ) -> tuple[list[float], list[float], list[float]]:
-    """First, last and best evaluation of each run: success where the task has it, else return."""
-    column = "eval_success_any"
-    if all(np.isnan(run[column]).all() for run in runs):
-        column = "eval_return_mean"
+    """First, last and best evaluation of each run, by the task's measure."""
+    measured = evaluation_measure(runs) == "success at any step"
+    column = "eval_success_any" if measured else "eval_return_mean"
     values = [run[column][~np.isnan(run[column])] for run in runs]
     return (
         [float(v[0]) for v in values],

@@ -66,7 +66,7 @@ class Schedule:
     updates_per_step: float = 1.0
     """Gradient steps per environment step."""
     warmup_steps: int = 1_000
-    """Environment steps collected before the first update."""
+    """Environment steps of the first epochs, which collect but do not update."""
     batch_size: int = 256
     """Transitions in a minibatch."""
     replay_capacity: int = 1_000_000

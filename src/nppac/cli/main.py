@@ -1,5 +1,6 @@
 """The command line: `nppac COMMAND`, each command a function whose docstring is its help."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -47,6 +48,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = list(sys.argv[1:] if argv is None else argv)
     try:
         _dispatch(args)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None

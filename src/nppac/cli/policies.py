@@ -17,6 +17,7 @@ from nppac.results import METRICS_FILE, load_metrics
 from nppac.runs import (
     check_fits,
     evaluate_policy,
+    evaluation_measure,
     evaluation_summary,
     group_by_method,
     load_policy,
@@ -38,15 +39,17 @@ def compare(
         out: The picture to draw.
     """
     groups = group_by_method(runs)
-    table = Table("method", "seeds", "steps", "at start", "at end", "best", title=f"{out.stem}")
-    methods = {}
+    task, methods = read_config(runs[0]).task, {}
+    table = Table("method", "runs", "steps", "at start", "at end", "best")
     for method, group in groups.items():
         methods[method] = [load_metrics(run / METRICS_FILE) for run in group]
         steps = max(int(metrics["env_steps"][-1]) for metrics in methods[method])
         cells = [_mean_and_spread(values) for values in evaluation_summary(methods[method])]
         table.add_row(method, str(len(group)), f"{steps:,}", *cells)
+    measure = evaluation_measure([m for group in methods.values() for m in group])
+    print(f"{task}: {measure}, mean over runs (lowest to highest)")
     console().print(table)
-    draw_learning_curves(methods, out, title=read_config(runs[0]).task)
+    draw_learning_curves(methods, out, title=task)
     print(f"Picture: {out}")
 
 
