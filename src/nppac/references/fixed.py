@@ -1,16 +1,14 @@
 """References that learn nothing: the uniform density, and another's mean with constant variance."""
 
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from nppac.errors import UserError
-from nppac.files import read_arrays, write_arrays
+from nppac.files import write_arrays
 from nppac.references.base import Reference
+from nppac.references.nesting import MEAN, nested
 from nppac.types import Family, ReferenceStats
-
-_PREFIX = "mean_of_"
 
 
 class UniformReference(Reference):
@@ -66,23 +64,10 @@ class ConstantVarianceReference(Reference):
 
     def save(self, path: str | Path) -> None:
         """Write the variance, and the other reference's arrays under a prefix."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.inner.save(Path(folder) / "mean.npz")
-            inner = read_arrays(Path(folder) / "mean.npz")
-        arrays = {f"{_PREFIX}{name}": array for name, array in inner.items()}
         own = {"kind": np.asarray("constant_variance"), "variance": np.asarray(self.variance)}
-        write_arrays(path, {**own, **arrays})
+        write_arrays(path, {**own, **nested(MEAN, self.inner)})
 
     def summary(self) -> dict[str, object]:
         """Kind, variance, and the other reference's summary."""
         inner = self.inner.summary()
         return {"kind": "constant_variance", "variance": self.variance, "mean": inner}
-
-
-def inner_arrays(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays of the reference whose mean a `ConstantVarianceReference` has."""
-    return {
-        name.removeprefix(_PREFIX): array
-        for name, array in arrays.items()
-        if name.startswith(_PREFIX)
-    }

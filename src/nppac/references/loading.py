@@ -8,20 +8,36 @@ import numpy as np
 from nppac.errors import UserError, unknown_name
 from nppac.files import read_arrays
 from nppac.references.base import Reference
-from nppac.references.fixed import ConstantVarianceReference, UniformReference, inner_arrays
+from nppac.references.custom import CustomReference
+from nppac.references.dropout import DropoutReference
+from nppac.references.ensemble import EnsembleReference
+from nppac.references.fixed import ConstantVarianceReference, UniformReference
 from nppac.references.gp import GPReference
+from nppac.references.mixed import MixedReference
+from nppac.references.nesting import MEAN, SCALE, unnested
+from nppac.references.network import NetworkReference
 
 Arrays = dict[str, np.ndarray]
 
 
 def _constant_variance(arrays: Arrays) -> Reference:
-    return ConstantVarianceReference(from_arrays(inner_arrays(arrays)), float(arrays["variance"]))
+    inner = from_arrays(unnested(MEAN, arrays))
+    return ConstantVarianceReference(inner, float(arrays["variance"]))
+
+
+def _mixed(arrays: Arrays) -> Reference:
+    return MixedReference(from_arrays(unnested(MEAN, arrays)), from_arrays(unnested(SCALE, arrays)))
 
 
 LOADERS: dict[str, Callable[[Arrays], Reference]] = {
     "gp": GPReference.from_arrays,
+    "network": NetworkReference.from_arrays,
+    "ensemble": EnsembleReference.from_arrays,
+    "dropout": DropoutReference.from_arrays,
     "uniform": UniformReference.from_arrays,
     "constant_variance": _constant_variance,
+    "mixed": _mixed,
+    "custom": CustomReference.from_arrays,
 }
 """How to rebuild each kind of reference from the arrays that its `save` wrote."""
 

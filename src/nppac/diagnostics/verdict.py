@@ -1,0 +1,119 @@
+"""From numbers to words: healthy, flat, collapses, exploding or broken."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from nppac.diagnostics.profile import Measured
+
+Verdict = Literal["healthy", "flat", "collapses", "exploding", "broken"]
+
+EXIT_CODES: dict[Verdict, int] = {
+    "healthy": 0,
+    "flat": 3,
+    "collapses": 4,
+    "exploding": 5,
+    "broken": 6,
+}
+"""What a process should end with; 1 and 2 stay for mistakes in what the program was given."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where one verdict ends and the next begins."""
+
+    off_data: float = 1.0
+    """A displaced state is off the data from this distance on, in standard deviations."""
+    off_data_rollout: float = 0.5
+    """A state of a rollout is off the data from this distance to the nearest demonstration on."""
+    fewest_states: int = 20
+    """Rollouts that leave the data in fewer states than this are not judged."""
+    growth: float = 2.0
+    """Healthy: off the data the variance is at least so many times that on it, along every way."""
+    tolerance: float = 0.02
+    """Collapses: off the data it is below (1 - tolerance) times that on it, along any way."""
+    variance: float = 1e-4
+    """Exploding: the variance off the data is below this, so KL and gradient are beyond use."""
+    gradient: float = 1e3
+    """Exploding: the median ‖∇ log π0‖ off the data is above this."""
+
+
+@dataclass(frozen=True)
+class OffData:
+    """One way off the data, against the demonstrated states."""
+
+    states: int
+    variance: float
+    ratio: float
+    """Median variance off the data over median variance on it."""
+    tightest_ratio: float
+    """The same for the harmonic mean over action dimensions, which the KL feels."""
+    share_below: float
+    """Share of the off-data states whose variance is below the median on the data."""
+    kl: float
+    gradient: float
+
+    @property
+    def worst(self) -> float:
+        """The smaller of the two ratios: one tight action dimension is enough to do harm."""
+        return min(self.ratio, self.tightest_ratio)
+
+
+def compare(on: Measured, off: Measured) -> OffData:
+    """Medians of what lies off the data against those on it."""
+    return OffData(
+        states=len(off),
+        variance=float(np.median(off.variance)),
+        ratio=_ratio(off.variance, on.variance),
+        tightest_ratio=_ratio(off.tightest, on.tightest),
+        share_below=float(np.mean(off.variance < np.median(on.variance) * (1.0 - 1e-6))),
+        kl=float(np.median(off.kl)),
+        gradient=float(np.median(off.gradient)),
+    )
+
+
+def _ratio(off: np.ndarray, on: np.ndarray) -> float:
+    return float(np.median(off) / np.median(on))
+
+
+def judge(ways: Mapping[str, OffData], limits: Thresholds) -> tuple[Verdict, str]:
+    """The verdict on the worst way off the data, with the numbers behind it in a sentence."""
+    steepest = max(ways.values(), key=lambda way: way.gradient)
+    if steepest.gradient > limits.gradient or _least_variance(ways) < limits.variance:
+        return "exploding", _exploding(ways, steepest, limits)
+    worst = min(ways, key=lambda name: ways[name].worst)
+    way, numbers = ways[worst], _ratios(ways)
+    if way.worst < 1.0 - limits.tolerance:
+        return "collapses", (
+            f"Off the data the variance falls (worst: {worst}): it is {numbers} that on the "
+            f"data, and smaller than there in {way.share_below:.0%} of the states of the worst "
+            "way. The reference is surest where it knows least, and pulls an online policy there."
+        )
+    if way.worst < limits.growth:
+        return "flat", (
+            f"Off the data the variance hardly changes: it is {numbers} that on the data, where "
+            f"{limits.growth:g} times or more is healthy. The reference does not say where it "
+            "knows nothing."
+        )
+    return "healthy", f"Off the data the variance grows: it is {numbers} that on the data."
+
+
+def _ratios(ways: Mapping[str, OffData]) -> str:
+    """For instance: 12 (random), 11 (principal) and 3.8 (rollout) times; the smaller ratios."""
+    each = [f"{way.worst:.2g} ({name})" for name, way in ways.items()]
+    return " and ".join(filter(None, (", ".join(each[:-1]), each[-1]))) + " times"
+
+
+def _least_variance(ways: Mapping[str, OffData]) -> float:
+    return min(way.variance for way in ways.values())
+
+
+def _exploding(ways: Mapping[str, OffData], steepest: OffData, limits: Thresholds) -> str:
+    return (
+        f"Off the data the variance is down to {_least_variance(ways):.2g}, and an online policy "
+        f"meets a KL of up to {steepest.kl:.3g} nats and a gradient of up to "
+        f"{steepest.gradient:.3g} (medians). Beyond a gradient of {limits.gradient:g}, or below a "
+        f"variance of {limits.variance:g}, training diverges or stands still."
+    )

@@ -1,0 +1,155 @@
+"""The doctor: a task, demonstrations and any reference in; a verdict, JSON and a figure out."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nppac.demos import Demos
+from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose, rollout_states
+from nppac.diagnostics.broken import BrokenReference, ask
+from nppac.errors import UserError
+from nppac.figures.doctor import draw_diagnosis
+from nppac.files import write_json
+from nppac.progress import Advance, silent
+from nppac.references import GPConfig
+from nppac.references.base import Reference
+from nppac.references.catalogue import REFERENCES, fit_reference
+from nppac.references.loading import load_reference
+from nppac.references.network_config import NetworkConfig
+from nppac.runs import load_task_demos
+from nppac.tasks import TaskSpec, get_task, make_env
+
+DIAGNOSIS_FILE = "diagnosis.json"
+FIGURE_FILE = "doctor.png"
+HELD_OUT = 0.2
+"""Share of the episodes that is kept from a fit."""
+ENVIRONMENTS = 4
+
+
+@dataclass(frozen=True)
+class Split:
+    """Demonstrations to fit to, and whole episodes to check on."""
+
+    fit: Demos
+    check: Demos
+    held_out: bool
+
+
+def doctor(
+    task: str,
+    demos: str | None,
+    reference: str,
+    out_dir: str | Path,
+    *,
+    episodes: int = 4,
+    seed: int = 0,
+    gp: GPConfig | None = None,
+    network: NetworkConfig | None = None,
+    advance: Advance = silent,
+) -> Diagnosis:
+    """Diagnose a reference: a name to fit, the file of a saved one, or `module:function`.
+
+    Writes `diagnosis.json` and, unless the reference is broken, `doctor.png` to `out_dir`. A
+    fitted reference never sees the held-out episodes; one that was given is checked on all.
+    `episodes` rollouts of the reference's mean, with exploration, say where acting leads; with 0
+    there are none.
+    """
+    spec = get_task(task)
+    loaded = load_task_demos(spec, demos or task, None)
+    assert loaded is not None
+    fitted = is_fitted(reference)
+    split = split_demos(loaded, seed) if fitted else Split(loaded, loaded, held_out=False)
+    about = {"task": task, "demos": demos or task, "reference": reference, "seed": seed}
+    subject = _obtain(reference, split.fit, seed, gp, network, advance)
+    diagnosis = examine(spec, subject, split, episodes=episodes, seed=seed, about=about)
+    write_json(Path(out_dir) / DIAGNOSIS_FILE, diagnosis.as_dict())
+    if diagnosis.verdict != "broken":
+        draw_diagnosis(diagnosis, Path(out_dir) / FIGURE_FILE)
+    return diagnosis
+
+
+def is_fitted(name: str) -> bool:
+    """Whether a reference of this name is fitted to demonstrations, rather than given."""
+    return name in REFERENCES or name.startswith("mixed:")
+
+
+def split_demos(demos: Demos, seed: int) -> Split:
+    """A fifth of the episodes, at least one, held out; with a single episode nothing is."""
+    count = len(demos)
+    if count < 2:
+        return Split(demos, demos, held_out=False)
+    order = np.random.default_rng(seed).permutation(count)
+    held = set(order[: max(1, round(HELD_OUT * count))].tolist())
+
+    def part(kept: bool) -> Demos:
+        episodes = tuple(e for i, e in enumerate(demos.episodes) if (i not in held) == kept)
+        return dataclasses.replace(demos, episodes=episodes)
+
+    return Split(part(True), part(False), held_out=True)
+
+
+def examine(
+    spec: TaskSpec,
+    reference: Reference,
+    split: Split,
+    *,
+    episodes: int,
+    seed: int,
+    about: dict[str, Any] | None = None,
+) -> Diagnosis:
+    """Diagnose a reference that is at hand; acts in the task for so many episodes."""
+    evidence = Evidence(
+        obs=split.fit.obs,
+        check_obs=split.check.obs,
+        check_actions=split.check.actions,
+        check_episodes=len(split.check),
+        held_out=split.held_out,
+    )
+    online = OnlinePolicy()
+    if episodes > 0 and _answers(reference, evidence):
+        states = _act(spec, reference, online.scale, episodes, seed)
+        evidence = dataclasses.replace(evidence, rollout_obs=states)
+    return diagnose(reference, evidence, seed=seed, online=online, about=about)
+
+
+def _obtain(
+    name: str,
+    demos: Demos,
+    seed: int,
+    gp: GPConfig | None,
+    network: NetworkConfig | None,
+    advance: Advance,
+) -> Reference:
+    if not is_fitted(name) and Path(name).is_file():
+        return load_reference(name)
+    if is_fitted(name) or ":" in name:
+        return fit_reference(
+            name, demos.obs, demos.actions, seed=seed, advance=advance, gp=gp, network=network
+        )
+    raise UserError(
+        f"No reference '{name}': it is none of {', '.join(REFERENCES)}, no mixed:MEAN+SCALE, no "
+        "file, and no function given as module:function."
+    )
+
+
+def _answers(reference: Reference, evidence: Evidence) -> bool:
+    """Whether the reference can act at all; if not, `diagnose` says why."""
+    try:
+        ask(reference, evidence.obs[:1], evidence.check_actions.shape[1], "")
+    except BrokenReference:
+        return False
+    return True
+
+
+def _act(
+    spec: TaskSpec, reference: Reference, noise: float, episodes: int, seed: int
+) -> np.ndarray:
+    envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
+    try:
+        return rollout_states(envs, reference, noise=noise, episodes=episodes, seed=seed)
+    finally:
+        for env in envs:
+            env.close()

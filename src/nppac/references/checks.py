@@ -1,0 +1,44 @@
+"""Whether what a reference answered can be used at all; a bad answer is named with its place."""
+
+from typing import Any
+
+import numpy as np
+
+from nppac.errors import UserError
+from nppac.types import ReferenceStats
+
+
+def checked_answer(answer: Any, n: int, who: str = "The reference") -> ReferenceStats:
+    """`answer` as two finite float32 arrays (n, d) with a positive scale, or a `UserError`."""
+    loc, scale = _pair(answer, who)
+    if loc.shape != scale.shape or loc.ndim != 2 or len(loc) != n or loc.shape[1] == 0:
+        raise UserError(
+            f"{who} answered {n} observations with loc {loc.shape} and scale {scale.shape}; both "
+            f"must be ({n}, action dimension)."
+        )
+    for what, bad in (
+        ("a loc that is not finite", ~np.isfinite(loc)),
+        ("a scale that is not finite", ~np.isfinite(scale)),
+        ("a scale that is not positive", ~(scale > 0)),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad.any(1)))
+            raise UserError(
+                f"{who} gave {what} at {bad.any(1).sum()} of {n} observations, first at row "
+                f"{row}: loc {loc[row]}, scale {scale[row]}. Check its variance there; a floor "
+                "on the variance or a refit removes it."
+            )
+    return ReferenceStats(loc, scale)
+
+
+def _pair(answer: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        size = f" of length {len(answer)}" if isinstance(answer, tuple | list) else ""
+        raise UserError(
+            f"{who} answered with {type(answer).__name__}{size}; it must return the pair "
+            "(loc, scale)."
+        )
+    try:
+        return np.asarray(answer[0], np.float32), np.asarray(answer[1], np.float32)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{who} answered with something else than numbers: {error}.") from error

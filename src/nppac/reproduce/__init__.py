@@ -1,0 +1,113 @@
+"""The paper's figures that need no online training: compute, save, draw from what was saved."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nppac.errors import unknown_name
+from nppac.figures.collapse import draw_collapse
+from nppac.figures.maps import draw_maps
+from nppac.figures.proposition import draw_proposition
+from nppac.figures.trajectories import draw_trajectories
+from nppac.progress import Advance, silent
+from nppac.reproduce.collapse import compute_collapse
+from nppac.reproduce.maps import (
+    compute_ensemble,
+    compute_entropy,
+    compute_heatmaps,
+    compute_tikhonov,
+)
+from nppac.reproduce.proposition import compute_proposition
+from nppac.reproduce.sources import Effort, Sources, task_sources
+from nppac.reproduce.trajectories import compute_trajectories
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a figure comes about."""
+
+    description: str
+    data: str
+    """Name of the file that `compute` writes and `draw` reads."""
+    compute: Callable[[Path, Sources, Effort, Advance], tuple[str, ...]]
+    draw: Callable[[Path, Path], None]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was written, and what a reader should know about it."""
+
+    data: Path
+    picture: Path
+    notes: tuple[str, ...] = ()
+
+
+RECIPES: dict[str, Recipe] = {
+    "fig-heatmaps": Recipe(
+        "Predictive variance over two principal components: GP beside network, all tasks.",
+        "heatmaps.npz",
+        compute_heatmaps,
+        lambda data, picture: draw_maps(data, picture, "Predictive variance off the data"),
+    ),
+    "fig-collapse": Recipe(
+        "Variance off the data during likelihood training of a network, over five seeds.",
+        "collapse.npz",
+        compute_collapse,
+        draw_collapse,
+    ),
+    "fig-entropy": Recipe(
+        "Variance of networks with an entropy bonus of 1e-2, 1e-3 and 1e-4.",
+        "entropy.npz",
+        compute_entropy,
+        lambda data, picture: draw_maps(data, picture, "Likelihood + entropy bonus"),
+    ),
+    "fig-tikhonov": Recipe(
+        "Variance of networks with Tikhonov regularisation of 1e-2, 1e-3 and 1e-4.",
+        "tikhonov.npz",
+        compute_tikhonov,
+        lambda data, picture: draw_maps(data, picture, "Likelihood + Tikhonov regularisation"),
+    ),
+    "fig-ensemble": Recipe(
+        "Variance of deep ensembles of 1, 2, 4, 6, 8 and 10 networks.",
+        "ensemble.npz",
+        compute_ensemble,
+        lambda data, picture: draw_maps(data, picture, "Ensembles of K networks"),
+    ),
+    "fig-trajectories": Recipe(
+        "Mean trajectories with predictive variance on an unseen door: GP, network, uniform.",
+        "trajectories.npz",
+        compute_trajectories,
+        draw_trajectories,
+    ),
+    "prop1": Recipe(
+        "Proposition 1: gradient of log π0 against the reference's variance.",
+        "prop1.csv",
+        compute_proposition,
+        draw_proposition,
+    ),
+}
+FIGURES: dict[str, str] = {name: recipe.description for name, recipe in RECIPES.items()}
+"""Every figure by name, with what it shows."""
+
+
+def reproduce(
+    name: str,
+    out_dir: str | Path,
+    demos: Sources | None = None,
+    *,
+    quick: bool = False,
+    advance: Advance = silent,
+) -> Reproduction:
+    """Compute a figure's data, save it in `out_dir`, and draw the figure from that file.
+
+    `demos` gives each task's demonstrations, by default the embedded ones; `quick` computes little,
+    to see whether everything works.
+    """
+    if name not in RECIPES:
+        raise unknown_name("figure", name, RECIPES)
+    recipe = RECIPES[name]
+    data, picture = Path(out_dir) / recipe.data, Path(out_dir) / f"{name}.png"
+    effort = Effort.quick() if quick else Effort()
+    notes = recipe.compute(data, task_sources(demos), effort, advance)
+    recipe.draw(data, picture)
+    return Reproduction(data, picture, notes)

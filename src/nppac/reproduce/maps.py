@@ -1,0 +1,116 @@
+"""Maps of the predictive variance: GP beside network, and every attempt to mend the network."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nppac.demos import Demos
+from nppac.files import write_arrays
+from nppac.progress import Advance, silent
+from nppac.references import fit_gp
+from nppac.references.base import Reference
+from nppac.references.ensemble import fit_ensemble
+from nppac.references.network import fit_network
+from nppac.reproduce.plane import Plane, variance_map
+from nppac.reproduce.sources import Effort, Sources, load_source
+from nppac.tasks import TASKS
+
+COEFFICIENTS = (1e-2, 1e-3, 1e-4)
+ENSEMBLE_SIZES = (1, 2, 4, 6, 8, 10)
+PAPER_TASKS = ("door", "pen", "halfcheetah", "walker2d", "ant")
+TASK = "door"
+"""The task of every map that shows one task only."""
+
+Panels = Mapping[str, Callable[[], Reference]]
+"""A title for each map of one row, and how to get its reference."""
+
+
+def compute_heatmaps(
+    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+) -> tuple[str, ...]:
+    """GP beside network for each task that has demonstrations; says which have none."""
+    arrays: dict[str, np.ndarray] = {}
+    rows = [task for task in PAPER_TASKS if task in sources] or [PAPER_TASKS[0]]
+    for i, task in enumerate(rows):
+        advance(i, task)
+        demos = load_source(sources, task, effort)
+        panels: Panels = {
+            "Gaussian process": lambda d=demos, t=task: fit_gp(d.obs, d.actions, effort.gp(t)),
+            "network": lambda d=demos: fit_network(d.obs, d.actions, effort.network()),
+        }
+        arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, effort)
+    write_arrays(path, {"rows": np.asarray(len(rows)), **arrays}, compress=True)
+    missing = [task for task in PAPER_TASKS if task not in rows]
+    return tuple(f"{task}: left out, because it has no demonstrations" for task in missing)
+
+
+def compute_entropy(
+    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+) -> tuple[str, ...]:
+    """Networks with entropy bonuses β."""
+    return _one_row(path, sources, effort, "entropy_bonus", "β", advance)
+
+
+def compute_tikhonov(
+    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+) -> tuple[str, ...]:
+    """Networks with Tikhonov regularisation λ."""
+    return _one_row(path, sources, effort, "tikhonov", "λ", advance)
+
+
+def _one_row(
+    path: Path, sources: Sources, effort: Effort, setting: str, symbol: str, advance: Advance
+) -> tuple[str, ...]:
+    demos = load_source(sources, TASK, effort)
+
+    def fit(value: float, i: int) -> Reference:
+        advance(i, f"{symbol} = {value:g}")
+        return fit_network(demos.obs, demos.actions, effort.network(**{setting: value}))
+
+    panels: Panels = {
+        f"{symbol} = $10^{{{np.log10(value):.0f}}}$": lambda v=value, i=i: fit(v, i)
+        for i, value in enumerate(COEFFICIENTS)
+    }
+    arrays = _row(0, TASK, demos, panels, effort)
+    write_arrays(path, {"rows": np.asarray(1), **arrays}, compress=True)
+    return ()
+
+
+def compute_ensemble(
+    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+) -> tuple[str, ...]:
+    """The first K members of one ensemble, moment-matched."""
+    demos = load_source(sources, TASK, effort)
+    whole = fit_ensemble(
+        demos.obs, demos.actions, effort.network(), members=max(ENSEMBLE_SIZES), advance=advance
+    )
+    panels: Panels = {
+        "one network" if k == 1 else f"K = {k}": lambda k=k: whole.members(k)
+        for k in ENSEMBLE_SIZES
+    }
+    arrays = _row(0, TASK, demos, panels, effort)
+    write_arrays(path, {"rows": np.asarray(1), **arrays}, compress=True)
+    return ()
+
+
+def _row(i: int, title: str, demos: Demos, panels: Panels, effort: Effort) -> dict:
+    """The arrays of one row: a map for each panel over the plane of one task."""
+    plane = Plane.of(demos.obs)
+    axes = plane.axes(demos.obs, effort.grid)
+    maps = np.stack([variance_map(obtain(), plane, axes) for obtain in panels.values()])
+    lines = [plane.project(e.observations[: len(e)]) for e in demos.episodes]
+    return {
+        f"{i}_title": np.asarray(title),
+        f"{i}_panels": np.asarray(list(panels)),
+        f"{i}_variance": maps,
+        f"{i}_first": axes[0],
+        f"{i}_second": axes[1],
+        f"{i}_explained": plane.explained,
+        f"{i}_demos": np.concatenate(_with_gaps(lines)),
+    }
+
+
+def _with_gaps(lines: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Trajectories with a row of NaN after each, so that one line draws them all."""
+    return [np.concatenate([line, np.full((1, 2), np.nan)]) for line in lines]

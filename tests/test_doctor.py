@@ -1,0 +1,66 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from nppac.demos import load_demos
+from nppac.doctor import doctor, split_demos
+from nppac.errors import UserError
+from nppac.references.network_config import NetworkConfig
+from toy_task import GP, TASK, write_demos
+
+NETWORK = NetworkConfig(hidden=(8,), max_epochs=3)
+
+
+def bad_scale(obs):
+    return np.zeros((len(obs), 2)), -np.ones((len(obs), 2))
+
+
+def wide(obs):
+    return np.zeros((len(obs), 2)), 0.1 + np.linalg.norm(obs, axis=1, keepdims=True) * np.ones(2)
+
+
+@pytest.fixture
+def demos(tmp_path):
+    return str(write_demos(tmp_path / "demos.npz", episodes=5))
+
+
+def test_whole_episodes_are_held_out_and_none_is_lost(demos):
+    loaded = load_demos(demos)
+    split = split_demos(loaded, seed=0)
+    assert (len(split.fit), len(split.check), split.held_out) == (4, 1, True)
+    ids = {id(e) for e in (*split.fit.episodes, *split.check.episodes)}
+    assert ids == {id(e) for e in loaded.episodes}
+    assert not split_demos(loaded.first(1), seed=0).held_out
+
+
+@pytest.mark.parametrize("reference", ["gp", "network", "mixed:gp+network"])
+def test_a_fitted_reference_is_checked_on_held_out_episodes(demos, tmp_path, reference):
+    found = doctor(TASK, demos, reference, tmp_path, episodes=2, gp=GP, network=NETWORK)
+    assert found.verdict != "broken"
+    assert found.calibration is not None
+    assert (found.calibration.held_out, found.calibration.episodes) == (True, 1)
+    assert "rollout" in found.profiles
+    stored = json.loads((tmp_path / "diagnosis.json").read_text())
+    assert stored["verdict"] == found.verdict
+    assert stored["about"]["reference"] == reference
+    assert (tmp_path / "doctor.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_user_s_own_functions(demos, tmp_path):
+    sys.modules["doctors_patients"] = sys.modules[__name__]
+    good = doctor(TASK, demos, "doctors_patients:wide", tmp_path / "good", episodes=0)
+    assert good.calibration is not None
+    assert not good.calibration.held_out
+    assert good.verdict in ("healthy", "flat")
+    bad = doctor(TASK, demos, "doctors_patients:bad_scale", tmp_path / "bad")
+    assert (bad.verdict, bad.exit_code) == ("broken", 6)
+    assert "scale" in bad.explanation
+    assert (tmp_path / "bad" / "diagnosis.json").exists()
+    assert not (tmp_path / "bad" / "doctor.png").exists()
+
+
+def test_what_is_no_reference_is_named(demos, tmp_path):
+    with pytest.raises(UserError, match="No reference 'gq'"):
+        doctor(TASK, demos, "gq", tmp_path)
