@@ -10,9 +10,10 @@ import pytest
 
 from nppac import runs
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.methods import METHODS
 from nppac.errors import UserError
 from nppac.files import TEMPORARY, write_arrays
-from nppac.presets import METHODS, PAPER, Preset, preset
+from nppac.presets import PAPER, Preset, preset
 from nppac.references import GPConfig, UniformReference, load_reference
 from nppac.results import load_metrics
 from nppac.runs import (

@@ -13,7 +13,7 @@ from nppac.references import Reference, UniformReference
 from nppac.results import load_metrics
 from nppac.tasks import get_task, make_env
 from nppac.training import Interrupted, Problem, Schedule, train
-from nppac.types import ReferenceStats
+from nppac.types import Episode, ReferenceStats
 from toy_task import (
     ACTION_DIM,
     AGENT,
@@ -49,13 +49,13 @@ class Watched(Reference):
         return {}
 
 
-def make_problem(reference=None, demo_obs=None):
+def make_problem(reference=None, demos=()):
     spec = get_task(TASK)
     return Problem(
         env=make_env(spec),
         eval_envs=(make_env(spec), make_env(spec)),
         reference=reference or Watched(),
-        demo_obs=np.zeros((0, OBS_DIM), np.float32) if demo_obs is None else demo_obs,
+        demos=demos,
         obs_dim=OBS_DIM,
         action_dim=ACTION_DIM,
     )
@@ -154,12 +154,13 @@ def test_the_reference_is_asked_once_for_each_new_observation(tmp_path):
 
 def test_pretraining_pulls_the_policy_to_the_reference(tmp_path):
     obs = np.random.default_rng(0).normal(size=(64, OBS_DIM)).astype(np.float32)
+    demos = (Episode(obs, np.zeros((64, ACTION_DIM), np.float32)),)
     schedule = replace(SCHEDULE, updates_per_step=0.0, pretrain_batch_size=16)
     agent = replace(AGENT, learning_rate=0.01)
 
     def distance(directory, epochs):
         pretrained = replace(schedule, pretrain_epochs=epochs)
-        done = run(directory, pretrained, agent=agent, demo_obs=obs)
+        done = run(directory, pretrained, agent=agent, demos=demos)
         return np.abs(np.asarray(agent.mode(done.state, jnp.asarray(obs))) - expert(obs)).mean()
 
     before, after = distance(tmp_path / "not", 0), distance(tmp_path / "pretrained", 60)

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from nppac.agents.base import Agent, State
+from nppac.agents.base import Agent, ReplayAgent, State
 from nppac.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nppac.errors import UserError
 from nppac.evaluation import Evaluation, evaluate
@@ -26,7 +26,9 @@ from nppac.progress import progress_bar
 from nppac.references.base import Reference
 from nppac.replay import (
     Replay,
+    as_replay,
     checked_stats,
+    demonstrations,
     empty_replay,
     insert,
     rewards_of,
@@ -34,8 +36,18 @@ from nppac.replay import (
 )
 from nppac.results import CHECKPOINT_FILE, METRICS_FILE, append_row, rewind
 from nppac.rollout import collect, episode_seeds
-from nppac.types import Episode, ReferenceStats
-from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
+from nppac.types import Demonstrated, Episode, ReferenceStats
+from nppac.updates import (
+    exploring_policy,
+    greedy_policy,
+    pretrain,
+    random_policy,
+    reported,
+    run_updates,
+)
+
+OFFLINE_ROUND = 1_000
+"""Gradient steps between two signs of progress while learning from the demonstrations."""
 
 _AT_LEAST_ONE = (
     "steps",
@@ -49,6 +61,8 @@ _AT_LEAST_ONE = (
 _NOT_NEGATIVE = (
     "updates_per_step",
     "warmup_steps",
+    "random_steps",
+    "offline_updates",
     "pretrain_epochs",
     "pretrain_copies",
     "pretrain_spread",
@@ -71,6 +85,12 @@ class Schedule:
     """Transitions in a minibatch."""
     replay_capacity: int = 1_000_000
     """Transitions kept; the oldest are overwritten."""
+    random_steps: int = 0
+    """Environment steps of the first epochs, which act uniformly at random."""
+    demos_in_replay: bool = False
+    """Put the demonstrations, which need rewards then, into the replay before the first step."""
+    offline_updates: int = 0
+    """Gradient steps on the demonstrations alone before the first environment step."""
     pretrain_epochs: int = 0
     """Passes over the demonstrated states in which the policy is pulled to the reference."""
     pretrain_batch_size: int = 64
@@ -121,23 +141,27 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a run works on: environments, the frozen reference and the demonstrated states."""
+    """What a run works on: environments, the frozen reference and the demonstrations."""
 
     env: gymnasium.Env
     eval_envs: tuple[gymnasium.Env, ...]
     reference: Reference
-    demo_obs: np.ndarray
+    demos: tuple[Episode, ...]
     obs_dim: int
     action_dim: int
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run in memory at the end of an epoch."""
+    """A run in memory at the end of an epoch.
+
+    `demos` are the demonstrations as transitions, where the agent or the replay wants them.
+    """
 
     progress: Progress
     state: State
     replay: Replay
+    demos: Replay | None = None
 
 
 class Interrupted(Exception):
@@ -173,23 +197,55 @@ def train(
 
 def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, directory: Path) -> Run:
     """The run at its checkpoint; or a new one, pretrained and evaluated before its first step."""
-    capacity = min(schedule.replay_capacity, schedule.steps)
+    demos = _demo_transitions(problem, agent, schedule)
+    shown = 0 if demos is None or not schedule.demos_in_replay else demos.capacity
+    capacity = min(schedule.replay_capacity, schedule.steps + shown)
     replay = empty_replay(capacity, problem.obs_dim, problem.action_dim)
     state = agent.init(_key(seed, "init"), problem.obs_dim, problem.action_dim)
     checkpoint = directory / CHECKPOINT_FILE
     if checkpoint.exists():
         progress, state, replay = load_checkpoint(checkpoint, state, replay)
         rewind(directory / METRICS_FILE, progress.env_steps)
-        return Run(progress, state, replay)
+        return Run(progress, state, replay, demos)
     began = time.monotonic()
     (directory / METRICS_FILE).unlink(missing_ok=True)
     if schedule.pretrain_epochs:
         state = _pretrain(problem, agent, schedule, seed, state)
-    row = _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
-    run = _tick(Run(Progress(), state, replay), began)
-    append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
+    if demos is not None and schedule.demos_in_replay:
+        newest = jax.tree.map(lambda column: column[-capacity:], demos.storage)
+        replay = insert(replay, newest)
+    run = _offline(problem, agent, schedule, seed, Run(Progress(), state, replay, demos))
+    row = _evaluation_row(evaluate_agent(problem, agent, schedule, seed, run.state))
+    run = _tick(run, began)
+    own = reported(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
+    append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)}, own)
     save_checkpoint(checkpoint, run.progress, run.state, run.replay)
     return run
+
+
+def _demo_transitions(problem: Problem, agent: Agent, schedule: Schedule) -> Replay | None:
+    """The demonstrations as transitions, if anything will read them."""
+    read = isinstance(agent, ReplayAgent) or agent.draw(schedule.batch_size).demonstrated
+    if not problem.demos or not (read or schedule.demos_in_replay or schedule.offline_updates):
+        return None
+    return as_replay(demonstrations(problem.demos, lambda obs: _ask(problem.reference, obs)))
+
+
+def _offline(problem: Problem, agent: Agent, schedule: Schedule, seed: int, run: Run) -> Run:
+    """Gradient steps on the demonstrations alone."""
+    if not schedule.offline_updates or run.demos is None:
+        return run
+    state, key = run.state, _key(seed, "offline")
+    family, total = problem.reference.family, schedule.offline_updates
+    with progress_bar("Learning from the demonstrations", total) as advance:
+        for done in range(0, total, OFFLINE_ROUND):
+            count = min(OFFLINE_ROUND, total - done)
+            round_key = jax.random.fold_in(key, done)
+            state, info = run_updates(
+                agent, state, run.demos, round_key, count, schedule.batch_size, family, run.demos
+            )
+            advance(done + count, f"policy loss {info.get('policy_loss', float('nan')):.3g}")
+    return replace(run, state=state, progress=replace(run.progress, updates=total))
 
 
 def run_epoch(
@@ -200,14 +256,23 @@ def run_epoch(
     key = jax.random.fold_in(_key(seed, "epoch"), done.epoch)
     act_key, update_key = jax.random.split(key)
     act = exploring_policy(agent, run.state, act_key)
+    if done.env_steps < schedule.random_steps:
+        act = random_policy(problem.action_dim, act_key)
     seeds = episode_seeds(seed, "training", done.episodes)
     episodes = collect(problem.env, act, seeds, schedule.epoch_steps)
     replay = insert(run.replay, transitions(episodes, problem.reference))
     env_steps = done.env_steps + schedule.epoch_steps
-    updates = schedule.updates_per_epoch if env_steps > schedule.warmup_steps else 0
+    updates = _updates_due(agent, schedule, env_steps)
     began = time.monotonic()
     state, info = run_updates(
-        agent, run.state, replay, update_key, updates, schedule.batch_size, problem.reference.family
+        agent,
+        run.state,
+        replay,
+        update_key,
+        updates,
+        schedule.batch_size,
+        problem.reference.family,
+        run.demos,
     )
     row: dict[str, float | None] = {**info, "train_return_mean": _mean_return(episodes)}
     if updates:
@@ -221,19 +286,32 @@ def run_epoch(
         episodes=done.episodes + len(episodes),
         updates=done.updates + updates,
     )
-    return Run(progress, state, replay), row
+    return Run(progress, state, replay, run.demos), row
+
+
+def _updates_due(agent: Agent, schedule: Schedule, env_steps: int) -> int:
+    if env_steps <= schedule.warmup_steps:
+        return 0
+    own = isinstance(agent, ReplayAgent)
+    return agent.updates_per_epoch if own else schedule.updates_per_epoch
 
 
 def _pretrain(problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State) -> State:
-    """Pull the policy to the reference on the demonstrated states, before any environment step."""
-    obs = states_around(problem.demo_obs, schedule.pretrain_copies, schedule.pretrain_spread, seed)
+    """Let the policy clone what is demonstrated, before any environment step.
+
+    At noisy copies of the states nobody acted: there the reference's mean stands for the expert.
+    """
+    copies = schedule.pretrain_copies
+    shown = np.concatenate([episode.observations[: len(episode)] for episode in problem.demos])
+    obs = states_around(shown, copies, schedule.pretrain_spread, seed)
     stats = _ask(problem.reference, obs)
+    actions = [episode.actions for episode in problem.demos] + [stats.loc[len(shown) :]]
+    states = Demonstrated(obs, np.concatenate(actions).astype(np.float32), stats)
     with progress_bar("Pretraining the policy", schedule.pretrain_epochs) as advance:
         return pretrain(
             agent,
             state,
-            obs,
-            stats,
+            states,
             _key(seed, "pretrain"),
             schedule.pretrain_epochs,
             schedule.pretrain_batch_size,
@@ -284,7 +362,7 @@ def _evaluation_row(evaluation: Evaluation) -> dict[str, float | None]:
 
 def _key(seed: int, purpose: str) -> PRNGKeyArray:
     """An independent stream for each purpose of a run."""
-    purposes = ("init", "pretrain", "epoch")
+    purposes = ("init", "pretrain", "epoch", "offline")
     return jax.random.fold_in(jax.random.key(seed), purposes.index(purpose))
 
 

@@ -8,12 +8,12 @@ import tyro
 from rich.table import Table
 
 import nppac
+from nppac.agents.methods import METHODS
 from nppac.cli.demos import demos_convert, demos_inspect, demos_list, demos_record
 from nppac.cli.policies import compare, evaluate, render
 from nppac.cli.show import console
 from nppac.cli.training import fit, resume, train
 from nppac.errors import UserError, unknown_name
-from nppac.presets import METHODS
 from nppac.tasks import TASKS
 
 
