@@ -29,8 +29,8 @@ from nppac.runs import (
     start_run,
     to_json,
 )
+from nppac.schedule import Schedule
 from nppac.tasks import get_task
-from nppac.training import Schedule
 from toy_task import (
     ACTION_DIM,
     AGENT,

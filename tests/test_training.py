@@ -11,9 +11,11 @@ from nppac import training
 from nppac.errors import UserError
 from nppac.references import Reference, UniformReference
 from nppac.results import load_metrics
+from nppac.schedule import Schedule
 from nppac.tasks import get_task, make_env
-from nppac.training import Interrupted, Problem, Schedule, train
+from nppac.training import Interrupted, train
 from nppac.types import Episode, ReferenceStats
+from nppac.warm_start import Problem
 from toy_task import (
     ACTION_DIM,
     AGENT,
@@ -113,7 +115,7 @@ def test_nothing_is_updated_before_the_warm_up_and_then_as_often_as_told(tmp_pat
 def test_without_updates_the_networks_stay_as_initialised(tmp_path):
     done = run(tmp_path, replace(SCHEDULE, updates_per_step=0.0))
     assert done.progress.updates == 0
-    fresh = AGENT.init(training._key(0, "init"), OBS_DIM, ACTION_DIM)
+    fresh = AGENT.init(training.stream(0, "init"), OBS_DIM, ACTION_DIM)
     for ours, theirs in zip(jax.tree.leaves(done.state), jax.tree.leaves(fresh), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 

@@ -11,7 +11,7 @@ from nppac.agents.awac import AWAC
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
 from nppac.runs import RunConfig
-from nppac.training import Schedule
+from nppac.schedule import Schedule
 
 Baseline = Callable[[RunConfig, bool], RunConfig]
 """From N-PPAC's configuration, and whether the task is a dexterous one, to the method's."""

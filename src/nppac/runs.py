@@ -36,9 +36,11 @@ from nppac.results import (
     SUMMARY_FILE,
     load_metrics,
 )
+from nppac.schedule import Schedule
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
-from nppac.training import Problem, Run, Schedule, train
+from nppac.training import Run, train
 from nppac.updates import greedy_policy, reported
+from nppac.warm_start import Problem
 
 Policy = Callable[[np.ndarray], np.ndarray]
 

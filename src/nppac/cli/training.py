@@ -20,8 +20,9 @@ from nppac.presets import Preset, preset
 from nppac.references import GPConfig
 from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
 from nppac.runs import RunConfig, fit_reference, load_task_demos, resume_run, start_run
+from nppac.schedule import Schedule
 from nppac.tasks import get_task
-from nppac.training import Interrupted, Schedule
+from nppac.training import Interrupted
 
 A = TypeVar("A")
 
