@@ -39,6 +39,7 @@ from nppac.results import (
 from nppac.schedule import Schedule
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
 from nppac.training import Run, train
+from nppac.types import ReferenceStats
 from nppac.updates import greedy_policy, reported
 from nppac.warm_start import Problem
 
@@ -247,7 +248,12 @@ def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    return config, greedy_policy(agent, load_state(checkpoint, fresh))
+    ask = load_reference(Path(directory) / REFERENCE_FILE) if agent.anchored else _no_reference
+    return config, greedy_policy(agent, load_state(checkpoint, fresh), ask)
+
+
+def _no_reference(obs: np.ndarray) -> ReferenceStats:
+    raise AssertionError("a policy that is not anchored asked for its reference")
 
 
 def evaluate_policy(spec: TaskSpec, act: Policy, episodes: int, seed: int) -> dict[str, Any]:
