@@ -406,3 +406,32 @@ def test_a_reader_that_has_seen_enough_ends_no_command_with_a_traceback(words):
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_demonstrations_are_relabelled_by_replay_and_by_the_rule(tmp_path, finished, capsys):
+    main(["demos", "record", "--policy", str(finished), "--out", "d.npz", "--episodes", "3"])
+    capsys.readouterr()
+    main(["demos", "relabel", "d.npz", "new.npz", "--task", TASK])
+    out = capsys.readouterr().out
+    assert "0 sd" in out
+    assert "3 episodes" in out
+    old, new = load_demos("d.npz"), load_demos("new.npz")
+    np.testing.assert_array_equal(new.stack("rewards"), old.stack("rewards"))
+    assert new.metadata["provenance"]["rewards"]["by"] == "replay"
+    assert (
+        new.metadata["provenance"]["episode_seeds"] == old.metadata["provenance"]["episode_seeds"]
+    )
+    main(["demos", "relabel", "door", "open.npz", "--task", "door"])
+    out = capsys.readouterr().out
+    assert "25 episodes, 5000 steps, 25 with a success." in out
+    assert set(load_demos("open.npz").stack("rewards").tolist()) == {0.0, 1.0}
+
+
+def test_only_a_screen_of_relabelled_episodes_is_shown(demos, monkeypatch, capsys):
+    monkeypatch.setattr(demos_commands, "SCREEN", 2)
+    main(["demos", "convert", demos, "plain.npz"])
+    with np.load("plain.npz") as archive:
+        seeds = {"provenance": np.array(json.dumps({"episode_seeds": [0, 1, 2, 3]}))}
+        np.savez("seeded.npz", **{**{k: archive[k] for k in archive.files}, **seeds})
+    main(["demos", "relabel", "seeded.npz", "new.npz", "--task", TASK, "--by", "replay"])
+    assert "... and 2 more." in capsys.readouterr().out

@@ -9,7 +9,13 @@ from rich.table import Table
 
 import nppac
 from nppac.agents.methods import METHODS
-from nppac.cli.demos import demos_convert, demos_inspect, demos_list, demos_record
+from nppac.cli.demos import (
+    demos_convert,
+    demos_inspect,
+    demos_list,
+    demos_record,
+    demos_relabel,
+)
 from nppac.cli.policies import compare, evaluate, render
 from nppac.cli.show import console
 from nppac.cli.training import fit, resume, train
@@ -35,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demos inspect": demos_inspect,
     "demos convert": demos_convert,
     "demos record": demos_record,
+    "demos relabel": demos_relabel,
     "tasks": tasks,
 }
 HELP: dict[str, str] = {
