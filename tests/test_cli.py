@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nppac.agents.methods import METHODS
 from nppac.cli import demos as demos_commands
 from nppac.cli import training
 from nppac.cli.main import COMMANDS, HELP, RAW, main
@@ -435,3 +436,17 @@ def test_only_a_screen_of_relabelled_episodes_is_shown(demos, monkeypatch, capsy
         np.savez("seeded.npz", **{**{k: archive[k] for k in archive.files}, **seeds})
     main(["demos", "relabel", "seeded.npz", "new.npz", "--task", TASK, "--by", "replay"])
     assert "... and 2 more." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [None, "100", "80"])
+def test_every_method_is_listed_within_a_hundred_columns(monkeypatch, capsys, columns):
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    main(["methods"])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) == int(columns or 100)
+    assert "…" not in out
+    for name, method in METHODS.items():
+        assert f"│ {name} " in out
+        assert method.reference in out
+    assert ("states, actions, rewards" in out) == (columns != "80")

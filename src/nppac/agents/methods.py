@@ -26,7 +26,11 @@ METHODS: dict[str, Method] = {
         KLActorCritic, "explicit KL", "actions", "gp", "The paper's method: KL to a GP posterior."
     ),
     "brac": Method(
-        KLActorCritic, "explicit KL", "actions", "network", "The same with a cloned network."
+        KLActorCritic,
+        "explicit KL",
+        "actions",
+        "network-entropy",
+        "The same with a cloned network.",
     ),
     "sac": Method(
         KLActorCritic, "none", "nothing", "uniform", "Soft actor-critic, without demonstrations."
