@@ -22,7 +22,6 @@ from nppac.cli.training import fit, resume, train
 from nppac.errors import UserError, unknown_name
 from nppac.tasks import TASKS
 
-
 METHODS_WIDTH = 100
 NEEDS_IN_WORDS: dict[Needs, str] = {
     "nothing": "none are used",
