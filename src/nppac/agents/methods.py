@@ -30,7 +30,11 @@ METHODS: dict[str, Method] = {
         Anchored, "explicit KL", "actions", "gp", "A learned correction to the GP posterior."
     ),
     "brac": Method(
-        KLActorCritic, "explicit KL", "actions", "network", "The same with a cloned network."
+        KLActorCritic,
+        "explicit KL",
+        "actions",
+        "network-entropy",
+        "The same with a cloned network.",
     ),
     "sac": Method(
         KLActorCritic, "none", "nothing", "uniform", "Soft actor-critic, without demonstrations."
