@@ -1,10 +1,11 @@
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate
 
-from nppac.networks import MLP, CriticEnsemble, make_policy
+from nppac.networks import MLP, ConstantScalePolicy, CriticEnsemble, LinearPolicy, make_policy
 
 KEY = jax.random.key(0)
 
@@ -56,8 +57,100 @@ def test_critics_are_independent():
     assert not jnp.allclose(q[0], q[1])
 
 
-@pytest.mark.parametrize("head", ["tanh_normal", "normal"])
+@pytest.mark.parametrize("head", ["tanh_normal", "normal", "constant_scale"])
 def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
     policy, obs = make_policy(KEY, head, 2, 4, (8,)), jnp.ones((3, 2))
     np.testing.assert_allclose(policy.explore(obs, KEY, 0.0), policy.mode(obs), rtol=1e-6)
     np.testing.assert_allclose(policy.explore(obs, KEY, 1.0), policy.sample(obs, KEY)[0], rtol=1e-6)
+
+
+def test_layer_norm_by_hand():
+    """Two hidden values x: standardised to ±1, scaled, shifted, then cut at zero."""
+    mlp = MLP(KEY, 1, (2,), 1, last=1.0, layer_norm=True)
+    mlp = eqx.tree_at(lambda m: m.weights[0], mlp, jnp.array([[3.0, -5.0]]))
+    mlp = eqx.tree_at(lambda m: m.norms[0], mlp, (jnp.array([2.0, 7.0]), jnp.array([0.5, 8.0])))
+    expected = jnp.array([2.0 * 1 + 0.5, 7.0 * -1 + 8.0]) @ mlp.weights[1] + mlp.biases[1]
+    np.testing.assert_allclose(mlp(jnp.array([1.0])), expected, rtol=1e-4)
+
+
+def test_layer_norm_is_there_in_hidden_layers_only_and_starts_neutral():
+    mlp = MLP(KEY, 3, (16, 8), 2, last=1.0, layer_norm=True)
+    assert [scale.shape for scale, _ in mlp.norms] == [(16,), (8,)]
+    assert all(bool((scale == 1).all() and (shift == 0).all()) for scale, shift in mlp.norms)
+    assert MLP(KEY, 3, (16, 8), 2, last=1.0).norms == ()
+    x = jax.random.normal(KEY, (5, 3))
+    hidden = x @ mlp.weights[0] + mlp.biases[0]
+    centred = hidden - hidden.mean(-1, keepdims=True)
+    normed = centred / jnp.sqrt(hidden.var(-1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(normed.mean(-1), 0, atol=1e-5)
+    hidden = jnp.maximum(normed, 0) @ mlp.weights[1] + mlp.biases[1]
+    centred = hidden - hidden.mean(-1, keepdims=True)
+    normed = centred / jnp.sqrt(hidden.var(-1, keepdims=True) + 1e-6)
+    expected = jnp.maximum(normed, 0) @ mlp.weights[2] + mlp.biases[2]
+    np.testing.assert_allclose(mlp(x), expected, rtol=1e-3, atol=1e-5)
+
+
+def test_each_critic_normalises_by_itself():
+    critic = CriticEnsemble(KEY, 3, 2, 1, (8,), layer_norm=True)
+    obs, action = jnp.ones((4, 2)), jnp.ones((4, 1))
+    (scale, shift) = critic.members.norms[0]
+    assert scale.shape == shift.shape == (3, 8)
+    alone = [jax.tree.map(lambda x, i=i: x[i], critic.members) for i in range(3)]
+    each = jnp.stack([member(jnp.ones((4, 3)))[..., 0] for member in alone])
+    np.testing.assert_allclose(critic(obs, action), each, rtol=1e-5)
+
+
+def test_a_constant_scale_starts_at_e_to_the_minus_three_and_stays_below_one():
+    policy = make_policy(KEY, "constant_scale", 2, 3, (8,))
+    assert isinstance(policy, ConstantScalePolicy)
+    _, scale = policy.loc_scale(jax.random.normal(KEY, (5, 2)))
+    np.testing.assert_allclose(scale, np.full((5, 3), 0.0498), atol=5e-5)
+    for raw, expected in ((1e3, 1.0), (-1e3, np.exp(-6.0))):
+        extreme = eqx.tree_at(lambda p: p.raw_scale, policy, jnp.full(3, raw))
+        np.testing.assert_allclose(extreme.loc_scale(jnp.ones((1, 2)))[1], expected, rtol=1e-5)
+
+
+def test_a_linear_policy_has_an_unbounded_mean_and_the_scale_that_it_is_given():
+    policy = LinearPolicy(MLP(KEY, 2, (), 3, last=9.0), jnp.log(jnp.array([0.1, 0.5, 2.0])))
+    obs = 10 * jax.random.normal(KEY, (5, 2))
+    loc, scale = policy.loc_scale(obs)
+    np.testing.assert_allclose(
+        loc, obs @ policy.trunk.weights[0] + policy.trunk.biases[0], rtol=1e-5
+    )
+    assert float(jnp.abs(loc).max()) > 1
+    np.testing.assert_allclose(scale, np.tile([0.1, 0.5, 2.0], (5, 1)), rtol=1e-5)
+
+
+def heads():
+    made = {h: make_policy(KEY, h, 2, 3, (8,)) for h in ("tanh_normal", "normal", "constant_scale")}
+    return {**made, "linear": LinearPolicy(MLP(KEY, 2, (8,), 3, last=1.0), jnp.zeros(3))}
+
+
+@pytest.mark.parametrize("head", heads())
+def test_the_density_of_a_sample_is_that_of_the_same_action_given(head):
+    policy, obs = heads()[head], jax.random.normal(KEY, (64, 2))
+    action, log_prob = policy.sample(obs, KEY)
+    assert log_prob.shape == (64,)
+    np.testing.assert_allclose(policy.log_prob(obs, action), log_prob, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("head", heads())
+def test_samples_fall_where_the_density_says(head):
+    """E[1 / π(a)] over samples in an interval is its length, here that of each action's middle."""
+    policy, obs = heads()[head], jnp.ones((40_000, 2))
+    action, log_prob = policy.sample(obs, KEY)
+    loc = policy.mode(obs[:1])
+    near = jnp.all(jnp.abs(action - loc) < 0.05, axis=-1)
+    volume = float(jnp.mean(jnp.where(near, jnp.exp(-log_prob), 0.0)))
+    assert volume == pytest.approx(0.1**3, rel=0.25)
+
+
+def test_an_action_on_the_border_of_the_box_has_a_finite_density():
+    policy = heads()["tanh_normal"]
+    border = jnp.array([[1.0, -1.0, 0.0]])
+
+    def density(policy):
+        return policy.log_prob(jnp.ones((1, 2)), border)[0]
+
+    assert np.isfinite(float(density(policy)))
+    assert all(bool(jnp.isfinite(g).all()) for g in jax.tree.leaves(jax.grad(density)(policy)))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -5,10 +7,13 @@ import pytest
 
 from nppac.errors import UserError
 from nppac.replay import (
+    as_replay,
     checked_stats,
+    demonstrations,
     empty_replay,
     filled_arrays,
     insert,
+    look_ahead,
     restore,
     sample_rows,
     take,
@@ -83,3 +88,70 @@ def test_episodes_without_rewards_are_refused():
     bare = Episode(jnp.zeros((3, 1)), jnp.zeros((2, 1)))
     with pytest.raises(UserError, match="no rewards"):
         transitions([bare], Counting())
+
+
+def rewarded(start, rewards, terminated=False):
+    """An episode of known rewards whose states count on from `start`."""
+    states = np.arange(start, start + len(rewards) + 1, dtype=np.float32)[:, None]
+    return Episode(states, -states[:-1], np.float32(rewards), terminated=terminated)
+
+
+def test_looking_ahead_stops_at_the_end_of_the_episode():
+    """γ = ½: from the first row 1 + 2/2 + 4/4; a time limit bootstraps, a termination does not."""
+    episodes = [rewarded(0, [1, 2, 4, 8]), rewarded(10, [16, 32], terminated=True)]
+    replay = as_replay(transitions(episodes, Counting()))
+    ahead = look_ahead(replay, jnp.arange(6), 3, 0.5)
+    np.testing.assert_allclose(ahead.reward, [3, 6, 8, 8, 32, 32])
+    np.testing.assert_allclose(ahead.obs[:, 0], [3, 4, 4, 4, 12, 12])
+    np.testing.assert_allclose(ahead.discount, [0.125, 0.125, 0.25, 0.5, 0, 0])
+
+
+def test_one_step_ahead_is_the_transition_itself():
+    replay = as_replay(transitions([rewarded(0, [1, 2, 4], terminated=True)], Counting()))
+    ahead = look_ahead(replay, jnp.arange(3), 1, 0.9)
+    np.testing.assert_array_equal(ahead.reward, replay.storage.reward)
+    np.testing.assert_array_equal(ahead.obs, replay.storage.next_obs)
+    np.testing.assert_allclose(ahead.discount, 0.9 * replay.storage.discount_mask)
+
+
+def test_looking_ahead_goes_round_the_ring_but_not_from_the_newest_to_the_oldest():
+    replay = empty_replay(6, 1, 1)
+    for start in (0, 10):
+        replay = insert(replay, transitions([rewarded(start, [1, 1, 1, 1])], Counting()))
+    np.testing.assert_array_equal(replay.storage.obs[:, 0], [12, 13, 2, 3, 10, 11])
+    ahead = look_ahead(replay, jnp.arange(6), 4, 1.0)
+    np.testing.assert_array_equal(ahead.reward, [2, 1, 2, 1, 4, 3])
+    np.testing.assert_array_equal(ahead.obs[:, 0], [14, 14, 4, 4, 14, 14])
+
+
+def test_a_replay_that_is_not_full_does_not_look_into_its_empty_rows():
+    replay = insert(empty_replay(9, 1, 1), transitions([rewarded(5, [1, 1])], Counting()))
+    ahead = look_ahead(replay, jnp.arange(2), 5, 1.0)
+    np.testing.assert_array_equal(ahead.reward, [2, 1])
+    np.testing.assert_array_equal(ahead.obs[:, 0], [7, 7])
+
+
+def test_demonstrations_lose_a_last_step_of_unknown_outcome():
+    whole, cut = rewarded(0, [1, 2, 3], terminated=True), rewarded(10, [4, 5, 6], terminated=True)
+    cut = replace(cut, observations=cut.observations[:-1])
+    batch = demonstrations([whole, cut], Counting())
+    np.testing.assert_array_equal(batch.obs[:, 0], [0, 1, 2, 10, 11])
+    np.testing.assert_array_equal(batch.next_obs[:, 0], [1, 2, 3, 11, 12])
+    np.testing.assert_array_equal(batch.reward, [1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(batch.discount_mask, [1, 1, 0, 1, 1])
+    np.testing.assert_array_equal(batch.episode_end, [0, 0, 1, 0, 1])
+
+
+def test_unknown_rewards_of_demonstrations_cannot_pass_for_numbers():
+    bare = replace(rewarded(0, [1, 2]), rewards=None)
+    batch = demonstrations([bare, rewarded(5, [3])], Counting())
+    np.testing.assert_array_equal(np.isnan(batch.reward), [True, True, False])
+
+
+def test_demonstrations_as_a_replay_are_full_of_themselves():
+    batch = demonstrations([rewarded(0, [1, 2, 3])], Counting())
+    replay = as_replay(batch)
+    assert (replay.capacity, int(replay.size), int(replay.position)) == (3, 3, 0)
+    for ours, theirs in zip(jax.tree.leaves(replay.storage), jax.tree.leaves(batch), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert set(np.unique(sample_rows(replay, jax.random.key(0), 9, 9))) == {0, 1, 2}

@@ -357,3 +357,95 @@ def test_the_toy_task_ends_by_itself_and_by_time():
     }
     assert HORIZON in lengths
     assert min(lengths) < HORIZON
+
+
+def recorded(episodes=3):
+    return tuple(training.collect(make_env(get_task(TASK)), expert, iter(range(99)), 7 * episodes))
+
+
+def test_demonstrations_are_in_the_replay_before_the_first_step(tmp_path):
+    demos = recorded()
+    schedule = replace(SCHEDULE, demos_in_replay=True, replay_capacity=1000, updates_per_step=0.0)
+    done = run(tmp_path, schedule, demos=demos)
+    assert done.replay.capacity == schedule.steps + 21  # room for both
+    assert int(done.replay.size) == schedule.steps + 21
+    shown = np.concatenate([e.observations[: len(e)] for e in demos])
+    np.testing.assert_array_equal(done.replay.storage.obs[:21], shown)
+    rewards = np.concatenate([e.rewards for e in demos])
+    np.testing.assert_array_equal(done.replay.storage.reward[:21], rewards)
+    np.testing.assert_array_equal(done.replay.storage.reference.loc[:21], expert(shown))
+
+
+def test_a_replay_that_is_too_small_takes_the_newest_demonstrations(tmp_path):
+    demos = recorded(12)
+    schedule = replace(SCHEDULE, demos_in_replay=True, updates_per_step=0.0)
+    problem = make_problem(demos=demos)
+    tmp_path.mkdir(exist_ok=True)
+    started = training._start(problem, AGENT, schedule, 0, tmp_path)
+    shown = np.concatenate([e.observations[: len(e)] for e in demos])
+    assert started.replay.capacity == int(started.replay.size) == 60
+    np.testing.assert_array_equal(started.replay.storage.obs, shown[-60:])
+
+
+def test_offline_updates_come_first_and_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "OFFLINE_ROUND", 4)
+    heard, inner = [], training.run_updates
+
+    def run_updates(agent, state, replay, key, updates, *rest):
+        heard.append((int(replay.size), updates, tuple(jax.random.key_data(key).tolist())))
+        return inner(agent, state, replay, key, updates, *rest)
+
+    monkeypatch.setattr(training, "run_updates", run_updates)
+    schedule = replace(SCHEDULE, steps=20, eval_every=20, checkpoint_every=20, offline_updates=10)
+    done = run(tmp_path, schedule, demos=recorded())
+    assert [h[:2] for h in heard] == [(21, 4), (21, 4), (21, 2), (20, 0)]
+    assert len({key for *_, key in heard}) == 4
+    assert done.progress.updates == 10
+    np.testing.assert_array_equal(column(tmp_path, "updates"), [10, 10])
+    fresh = AGENT.init(training._key(0, "init"), OBS_DIM, ACTION_DIM)
+    assert not np.array_equal(done.state.policy.trunk.weights[0], fresh.policy.trunk.weights[0])
+
+
+def test_offline_updates_without_rewards_are_refused(tmp_path):
+    bare = tuple(replace(e, rewards=None) for e in recorded())
+    with pytest.raises(UserError, match="diverged"):
+        run(tmp_path, replace(SCHEDULE, offline_updates=5), demos=bare)
+
+
+def test_the_first_steps_are_random_as_far_as_told(tmp_path):
+    schedule = replace(SCHEDULE, random_steps=30, replay_capacity=1000, updates_per_step=0.0)
+    timid = replace(AGENT, exploration=0.0)  # its own actions are nearly nothing
+    actions = np.asarray(run(tmp_path, schedule, agent=timid).replay.storage.action)
+    assert np.abs(actions[:40]).mean() == pytest.approx(0.5, abs=0.1)  # whole epochs of 20
+    assert np.abs(actions[40:]).max() < 0.1
+    again = np.asarray(run(tmp_path / "again", schedule, agent=timid).replay.storage.action)
+    np.testing.assert_array_equal(again, actions)
+    assert not np.array_equal(actions[:20], actions[20:40])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"demos_in_replay": True, "offline_updates": 6},
+        {"random_steps": 60},
+        {"demos_in_replay": True, "replay_capacity": 1000},
+    ],
+)
+def test_a_run_with_demonstrations_is_resumed_bit_for_bit(tmp_path, monkeypatch, settings):
+    schedule, demos = replace(SCHEDULE, **settings), recorded()
+    agent = replace(AGENT, demo_share=0.25)
+    run(tmp_path / "whole", schedule, agent=agent, demos=demos)
+    collect, calls = training.collect, []
+
+    def fail(*args):
+        calls.append(args)
+        if len(calls) == 4:
+            raise RuntimeError
+        return collect(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "collect", fail)
+        with pytest.raises(RuntimeError):
+            run(tmp_path / "killed", schedule, agent=agent, demos=demos)
+    run(tmp_path / "killed", schedule, agent=agent, demos=demos)
+    assert_same_run(tmp_path / "killed", tmp_path / "whole")

@@ -8,9 +8,16 @@ import pytest
 from nppac import updates
 from nppac.agents.base import Draw
 from nppac.errors import UserError
-from nppac.replay import empty_replay, insert, transitions
+from nppac.replay import empty_replay, insert, look_ahead, transitions
 from nppac.types import Demonstrated, Episode, ReferenceStats
-from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
+from nppac.updates import (
+    draw_batch,
+    exploring_policy,
+    greedy_policy,
+    pretrain,
+    random_policy,
+    run_updates,
+)
 from toy_task import ACTION_DIM, AGENT, OBS_DIM
 
 KEY = jax.random.key(0)
@@ -172,3 +179,71 @@ def test_the_greedy_policy_has_no_noise():
     act = greedy_policy(AGENT, state, unasked)
     np.testing.assert_array_equal(act(obs), act(obs))
     np.testing.assert_allclose(act(obs), AGENT.mode(state, jnp.asarray(obs), None), rtol=1e-6)
+
+
+def demonstrated(rows=5):
+    """A replay that is told from the other by its rewards, which are negative."""
+    replay = make_replay(rows)
+    return replay._replace(storage=replay.storage._replace(reward=-1 - replay.storage.reward))
+
+
+def test_a_minibatch_has_its_demonstrations_behind_its_replayed_rows():
+    batch = draw_batch(make_replay(), demonstrated(), KEY, Draw(6, 3))
+    assert batch.obs.shape == (9, OBS_DIM)
+    np.testing.assert_array_equal(batch.reward < 0, [False] * 6 + [True] * 3)
+    assert set(np.asarray(batch.reward[6:]).tolist()) <= {-1.0, -2.0, -3.0, -4.0, -5.0}
+
+
+def test_several_minibatches_have_an_axis_of_their_own_and_rows_of_their_own():
+    batch = draw_batch(make_replay(), demonstrated(), KEY, Draw(6, 3, minibatches=4))
+    assert batch.obs.shape == (4, 9, OBS_DIM)
+    np.testing.assert_array_equal(batch.reward < 0, [[False] * 6 + [True] * 3] * 4)
+    assert len({tuple(row) for row in np.asarray(batch.reward).tolist()}) == 4
+
+
+@pytest.mark.parametrize(("demos", "draw"), [(None, Draw(6, 3)), (demonstrated(), Draw(6))])
+def test_a_minibatch_without_demonstrations(demos, draw):
+    batch = draw_batch(make_replay(), demos, KEY, draw)
+    assert batch.reward.shape == (6,)
+    assert (batch.reward >= 0).all()
+    assert batch.ahead is None
+
+
+def test_replayed_rows_do_not_depend_on_the_demonstrations():
+    alone = draw_batch(make_replay(), None, KEY, Draw(6))
+    mixed = draw_batch(make_replay(), demonstrated(), KEY, Draw(6, 3))
+    np.testing.assert_array_equal(mixed.reward[:6], alone.reward)
+    other = draw_batch(make_replay(), demonstrated(), jax.random.key(1), Draw(6, 3))
+    assert not np.array_equal(mixed.reward, other.reward)
+
+
+@pytest.mark.parametrize("minibatches", [1, 2])
+def test_a_minibatch_that_looks_ahead(minibatches):
+    draw = Draw(6, 3, minibatches=minibatches, lookahead=2, discount=0.5)
+    batch = draw_batch(make_replay(), demonstrated(), KEY, draw)
+    leading = (9,) if minibatches == 1 else (minibatches, 9)
+    assert batch.ahead.reward.shape == batch.ahead.discount.shape == leading
+    assert batch.ahead.obs.shape == (*leading, OBS_DIM)
+    # Rewards are the rows' numbers, so that each tells what the next step brought.
+    reward, ahead = (
+        np.asarray(a).reshape(-1, 9)[:, :6] for a in (batch.reward, batch.ahead.reward)
+    )
+    expected = np.where(reward < 9, reward + 0.5 * (reward + 1), reward)
+    np.testing.assert_allclose(ahead, expected)
+    everything = look_ahead(demonstrated(), jnp.arange(5), 2, 0.5).reward
+    shown = np.asarray(batch.ahead.reward).reshape(-1, 9)[:, 6:]
+    assert np.isin(shown, everything).all()
+
+
+def test_random_actions_fill_the_box_and_follow_from_their_key():
+    obs = np.zeros((4000, OBS_DIM), np.float32)
+    act, again = random_policy(ACTION_DIM, KEY), random_policy(ACTION_DIM, KEY)
+    first, second = act(obs), act(obs)
+    assert first.shape == (4000, ACTION_DIM)
+    assert first.dtype == np.float32
+    np.testing.assert_allclose(first.mean(0), 0, atol=0.05)
+    np.testing.assert_allclose(first.var(0), 1 / 3, atol=0.02)
+    assert np.abs(first).max() <= 1
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(again(obs), first)
+    assert not np.array_equal(random_policy(ACTION_DIM, jax.random.key(1))(obs), first)
