@@ -75,6 +75,8 @@ def test_seed_is_the_fits():
     first, other, again = (fit("network", seed=seed) for seed in (3, 4, 3))
     np.testing.assert_array_equal(first(obs).loc, again(obs).loc)
     assert (first(obs).loc != other(obs).loc).any()
+    own = fit_reference("network", *small.make_data(), seed=4, network=replace(NETWORK, seed=3))
+    np.testing.assert_array_equal(first(obs).loc, own(obs).loc)
 
 
 def test_mixed_takes_mean_then_scale():

@@ -9,9 +9,12 @@ from rich.table import Table
 
 import nppac
 from nppac.cli.demos import demos_convert, demos_inspect, demos_list, demos_record
+from nppac.cli.doctor import doctor_command
+from nppac.cli.fit import fit, references
 from nppac.cli.policies import compare, evaluate, render
+from nppac.cli.reproduce import reproduce
 from nppac.cli.show import console
-from nppac.cli.training import fit, resume, train
+from nppac.cli.training import resume, train
 from nppac.errors import UserError, unknown_name
 from nppac.presets import METHODS
 from nppac.tasks import TASKS
@@ -25,7 +28,11 @@ def tasks() -> None:
     console().print(table)
 
 
-RAW: dict[str, Callable[[Sequence[str]], None]] = {"train": train, "fit": fit}
+RAW: dict[str, Callable[[Sequence[str]], None]] = {
+    "train": train,
+    "fit": fit,
+    "doctor": doctor_command,
+}
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "compare": compare,
@@ -36,10 +43,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demos convert": demos_convert,
     "demos record": demos_record,
     "tasks": tasks,
+    "references": references,
+    "reproduce": reproduce,
 }
 HELP: dict[str, str] = {
     "train": "Train a policy from demonstrations.",
-    "fit": "Fit a GP reference to demonstrations and save it.",
+    "fit": "Fit a reference policy to demonstrations and save it.",
+    "doctor": "Judge a reference policy by its variance on and off the data.",
 } | {name: (command.__doc__ or "").splitlines()[0] for name, command in COMMANDS.items()}
 
 

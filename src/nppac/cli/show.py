@@ -53,13 +53,20 @@ def flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def show_reference(summary: dict[str, Any]) -> None:
-    """A reference's scalars in one table and each of its vectors in another."""
-    scalars = {k: v for k, v in summary.items() if not isinstance(v, list | tuple | dict)}
-    show("Reference", scalars)
-    for name, values in summary.items():
-        if isinstance(values, list | tuple) and values and isinstance(values[0], float):
-            show_vector(name, values)
+def show_reference(title: str, summary: dict[str, Any]) -> None:
+    """A reference's facts in one table, each of its long vectors in another; then those within."""
+    vectors = {k: v for k, v in summary.items() if isinstance(v, list | tuple) and _is_long(v)}
+    parts = {k: v for k, v in summary.items() if isinstance(v, dict)}
+    show(title, {k: v for k, v in summary.items() if k not in (*vectors, *parts)})
+    for name, values in vectors.items():
+        show_vector(name, values)
+    for name, part in parts.items():
+        if "kind" in part:  # a reference within this one
+            show_reference(name, part)
+
+
+def _is_long(values: Sequence[Any]) -> bool:
+    return bool(values) and isinstance(values[0], float)
 
 
 def show_vector(name: str, values: Sequence[float]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nppac.errors import UserError, unknown_name
-from nppac.progress import Advance, silent
+from nppac.progress import Advance, after, silent
 from nppac.references.base import Reference
 from nppac.references.custom import CustomReference
 from nppac.references.dropout import fit_dropout
@@ -103,14 +103,15 @@ def fit_reference(
 ) -> Reference:
     """Fit the named reference to observations (N, o) and actions (N, d).
 
-    `seed` replaces the settings' own; `advance` counts to `fit_steps(name, gp, network)`.
+    `seed` is that of settings whose own is left at 0; `advance` counts to
+    `fit_steps(name, gp, network)`.
     """
     settings = _settings(gp, network, seed)
     if _is_custom(name):
         return CustomReference.named(name)
     done, fitted = 0, []
-    for entry in _entries(name):
-        fitted.append(entry.fit(obs, actions, settings, _after(done, advance)))
+    for entry in entries_of(name):
+        fitted.append(entry.fit(obs, actions, settings, after(done, advance)))
         done += entry.steps(settings)
     return MixedReference(*fitted) if name.startswith(_MIXED) else fitted[0]
 
@@ -118,19 +119,19 @@ def fit_reference(
 def fit_steps(name: str, gp: GPConfig | None = None, network: NetworkConfig | None = None) -> int:
     """What `advance` counts to while the named reference is fitted; 0 where nothing is."""
     settings = _settings(gp, network, 0)
-    return 0 if _is_custom(name) else sum(entry.steps(settings) for entry in _entries(name))
+    return 0 if _is_custom(name) else sum(entry.steps(settings) for entry in entries_of(name))
 
 
 def _settings(gp: GPConfig | None, network: NetworkConfig | None, seed: int) -> Settings:
-    both = Settings(gp or GPConfig(), network or NetworkConfig())
-    return Settings(replace(both.gp, seed=seed), replace(both.network, seed=seed))
+    gp, network = gp or GPConfig(), network or NetworkConfig()
+    return Settings(replace(gp, seed=gp.seed or seed), replace(network, seed=network.seed or seed))
 
 
 def _is_custom(name: str) -> bool:
     return ":" in name and not name.startswith(_MIXED)
 
 
-def _entries(name: str) -> list[Entry]:
+def entries_of(name: str) -> list[Entry]:
     """The one entry of a plain name, or mean and scale of a mixed one."""
     names = name.removeprefix(_MIXED).split("+") if name.startswith(_MIXED) else [name]
     if name.startswith(_MIXED) and len(names) != 2:
@@ -139,7 +140,3 @@ def _entries(name: str) -> list[Entry]:
         if one not in REFERENCES:
             raise unknown_name("reference", one, REFERENCES)
     return [REFERENCES[one] for one in names]
-
-
-def _after(offset: int, advance: Advance) -> Advance:
-    return lambda done, status="": advance(offset + done, status)
