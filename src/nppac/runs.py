@@ -202,7 +202,7 @@ def make_problem(
     env = make_env(spec)
     if config.schedule.pretrain_epochs and demos is None:
         raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
-    _check_reference(reference, spec, env, demos)
+    _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
     check_settings(config.agent, obs_dim(env), action_dim(env), reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
@@ -216,7 +216,7 @@ def make_problem(
 
 
 def _check_reference(
-    reference: Reference, spec: TaskSpec, env: gymnasium.Env, demos: Demos | None
+    reference: Reference, what: str, spec: TaskSpec, env: gymnasium.Env, demos: Demos | None
 ) -> None:
     """Ask about a few states, to see before anything is written that the answers are densities."""
     obs = np.zeros((1, obs_dim(env)), np.float32) if demos is None else demos.obs[:16]
@@ -225,9 +225,9 @@ def _check_reference(
     except (TypeError, UserError) as error:
         if isinstance(reference, CustomReference):  # names itself and what it did
             raise
-        raise _misfit("The reference", spec, env) from error
-    if checked_answer(answer, len(obs)).loc.shape[1] != action_dim(env):
-        raise _misfit("The reference", spec, env)
+        raise _misfit(what, spec, env) from error
+    if checked_answer(answer, len(obs), what).loc.shape[1] != action_dim(env):
+        raise _misfit(what, spec, env)
 
 
 def check_fits(act: Policy, what: str, spec: TaskSpec, env: gymnasium.Env) -> None:

@@ -105,7 +105,8 @@ def show_diagnosis(diagnosis: Diagnosis) -> None:
     console().print(table)
     print(
         f"Medians; off the data is {limits.off_data:g} standard deviation per dimension or more, "
-        f"{limits.off_data_rollout:g} in rollouts. Tightest: the action that allows least."
+        f"{limits.off_data_rollout:g} in rollouts. Tightest: the same ratio of the harmonic mean over "
+        "actions, which the KL feels."
     )
     known = diagnosis.calibration
     inside = ", ".join(f"{share:.0%} in {level}" for level, share in known.coverage.items())

@@ -18,6 +18,7 @@ from nppac.references import (
     CustomReference,
     GPConfig,
     NetworkConfig,
+    Reference,
     fitted_reference,
     given_reference,
 )
@@ -59,13 +60,23 @@ def fit(argv: Sequence[str]) -> None:
     if reference is None:
         settings = {"seed": args.gp.seed, "gp": args.gp, "network": args.network}
         reference = fitted_reference(args.reference, demos.obs, demos.actions, **settings)
-    reference(demos.obs[:16])  # a function of the user's own is checked before it is saved
+    _check(reference, args.reference, demos)
     reference.save(args.out)
     show_reference(args.reference, reference.summary())
     print(f"Saved to {args.out}")
     if isinstance(reference, CustomReference):
         print(
             f"The file holds the function's name only: elsewhere give --reference {reference.name}"
+        )
+
+
+def _check(reference: Reference, name: str, demos: Demos) -> None:
+    """A function of the user's own can be anything: look before it is saved."""
+    answered = reference(demos.obs[:16]).loc.shape[1]
+    if answered != demos.action_dim:
+        raise UserError(
+            f"The reference '{name}' answers with {answered} actions where the demonstrations "
+            f"have {demos.action_dim}."
         )
 
 

@@ -91,7 +91,7 @@ def import_function(name: str) -> Callable[[np.ndarray], Any]:
         ) from error
     function = getattr(module, attribute, None)
     if function is None:
-        public = [known for known in vars(module) if not known.startswith("_")]
+        public = [known for known, value in vars(module).items() if callable(value)]
         raise unknown_name(f"function in module '{module_name}'", attribute, public)
     if not callable(function):
         raise UserError(f"'{name}' is a {type(function).__name__}, not a function.")
