@@ -104,8 +104,8 @@ def show_diagnosis(diagnosis: Diagnosis) -> None:
         table.add_row(FAMILIAR[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
     console().print(table)
     print(
-        f"Medians; off the data is {limits.off_data:g} standard deviation per dimension or more, "
-        f"{limits.off_data_rollout:g} in rollouts. Tightest: the same ratio of the harmonic mean over "
+        f"Medians. Off the data: {limits.off_data:g} standard deviation per dimension or more, "
+        f"{limits.off_data_rollout:g} in rollouts. Tightest: the ratio of harmonic means over "
         "actions, which the KL feels."
     )
     known = diagnosis.calibration
