@@ -19,7 +19,7 @@ from nppac.references.mixed import MixedReference
 from nppac.references.network import fit_network
 from nppac.references.network_config import NetworkConfig
 
-CONSTANT_VARIANCE = 1e-2
+CONSTANT_VARIANCES = {"constant": 1e-2, "constant-0.005": 5e-3, "constant-0.001": 1e-3}
 TIKHONOV = 1e-3
 _MIXED = "mixed:"
 
@@ -69,8 +69,11 @@ def _uniform(description: str) -> Entry:
     return Entry(description, fit, lambda settings: 0)
 
 
-def _constant(gp: Reference) -> Reference:
-    return ConstantVarianceReference(gp, CONSTANT_VARIANCE)
+def _constant(variance: float) -> Entry:
+    def finish(gp: Reference) -> Reference:
+        return ConstantVarianceReference(gp, variance)
+
+    return _gp(f"Mean of the GP with variance {variance:g} everywhere.", finish)
 
 
 REFERENCES: dict[str, Entry] = {
@@ -85,7 +88,7 @@ REFERENCES: dict[str, Entry] = {
     "laplace": _network("Network with a Laplace density.", family="laplace"),
     "ensemble": _network("Deep ensemble of 15 networks.", fit_ensemble, tikhonov=WEIGHT_DECAY / 2),
     "dropout": _network("Network with dropout, 20 passes.", fit_dropout, tikhonov=WEIGHT_DECAY / 2),
-    "constant": _gp("Mean of the GP with variance 0.01 everywhere.", _constant),
+    **{name: _constant(variance) for name, variance in CONSTANT_VARIANCES.items()},
     "uniform": _uniform("Uniform over the action box, as in maximum-entropy learning."),
 }
 """Beside these, `mixed:MEAN+SCALE` joins two of them and `module:function` is the user's own."""
