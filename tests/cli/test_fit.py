@@ -37,7 +37,7 @@ def test_every_reference_is_fitted_described_on_one_screen_and_saved(own, capsys
     out, _ = capsys.readouterr()
     assert out.startswith(name)
     assert "Saved to reference.npz" in out
-    assert len(out.splitlines()) <= 60
+    assert len(out.splitlines()) <= 50
     assert "[" not in out
     stats = load_reference("reference.npz")(np.ones((3, OBS_DIM), np.float32))
     assert stats.loc.shape == (3, ACTION_DIM)

@@ -54,19 +54,27 @@ def flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def show_reference(title: str, summary: dict[str, Any]) -> None:
-    """A reference's facts in one table, each of its long vectors in another; then those within."""
-    vectors = {k: v for k, v in summary.items() if isinstance(v, list | tuple) and _is_long(v)}
-    parts = {k: v for k, v in summary.items() if isinstance(v, dict)}
-    show(title, {k: v for k, v in summary.items() if k not in (*vectors, *parts)})
-    for name, values in vectors.items():
-        show_vector(name, values)
-    for name, part in parts.items():
-        if "kind" in part:  # a reference within this one
-            show_reference(name, part)
+    """A reference's facts in one table, each of its long vectors and inner references in another.
+
+    Of inner references the vectors are left out, so that all fits on one screen.
+    """
+    _show_facts(title, summary)
+    for name, values in summary.items():
+        if _is_long(values):
+            show_vector(name, values)
 
 
-def _is_long(values: Sequence[Any]) -> bool:
-    return bool(values) and isinstance(values[0], float)
+def _show_facts(title: str, summary: dict[str, Any]) -> None:
+    inner = {k: v for k, v in summary.items() if isinstance(v, dict)}
+    facts = {k: v for k, v in summary.items() if k not in inner and not _is_long(v)}
+    show(title, facts)
+    for name, part in inner.items():
+        if "kind" in part:
+            _show_facts(f"{title}, its {name}", part)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], float)
 
 
 def show_vector(name: str, values: Sequence[float]) -> None:
