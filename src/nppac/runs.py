@@ -124,9 +124,9 @@ def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any
     demos = load_task_demos(spec, config.demos, config.demo_episodes)
     if not (directory / REFERENCE_FILE).exists():  # killed before it was written
         obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
-    if ":" in config.reference:
-        print(f"Importing {config.reference}, which {directory} was trained with.", file=sys.stderr)
     reference = _saved_reference(config, directory)
+    if isinstance(reference, CustomReference):
+        print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
     return _train(config, make_problem(config, spec, demos, reference), directory)
 
 

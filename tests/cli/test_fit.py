@@ -84,7 +84,7 @@ def test_a_run_with_ones_own_function_is_resumed_and_says_what_it_imports(own, c
     main(["train", *FLAGS, *reference, "--out", "run"])
     sys.modules.pop("my_robot")
     main(["resume", "run", "--steps", "120"])
-    assert "Importing my_robot:growing" in capsys.readouterr().err
+    assert "Imported my_robot:growing, which run names." in capsys.readouterr().err
 
 
 def test_mistakes_in_a_name_are_named_first(own, capsys):
