@@ -12,7 +12,7 @@ from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.errors import UserError
 from nppac.files import TEMPORARY, write_arrays
 from nppac.presets import METHODS, PAPER, Preset, preset
-from nppac.references import UniformReference, load_reference
+from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.results import load_metrics
 from nppac.runs import (
     RunConfig,
@@ -150,6 +150,19 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path, finished):
     assert_same_run(directory, finished)
 
 
+NETWORK = NetworkConfig(hidden=(8,), max_epochs=2, entropy_bonus="tuned")
+
+
+@pytest.mark.parametrize("reference", ["network", "mixed:gp+dropout", "constant"])
+def test_a_run_against_any_reference_is_resumed(tmp_path, demos, reference, capsys):
+    config = make_config(reference=reference, demos=demos, network=NETWORK)
+    start_run(config, tmp_path / "run")
+    assert read_config(tmp_path / "run").network == NETWORK
+    capsys.readouterr()
+    resume_run(tmp_path / "run", steps=120)
+    assert "Imported" not in capsys.readouterr().err
+
+
 def test_a_run_cut_after_its_configuration_starts_over(tmp_path, finished):
     for kept in (["config.json"], ["config.json", "reference.npz"]):
         directory = tmp_path / f"with-{len(kept)}"
@@ -242,7 +255,7 @@ MISTAKES = {
     "no such reference": (lambda path: {"reference": "absent"}, "Unknown reference 'absent'"),
     "a reference of another task": (
         lambda path: {"reference": saved(path / "r.npz", UniformReference(5))},
-        "The reference does not fit the task .* 3 observations and 2 actions",
+        "The reference .* does not fit the task .* 3 observations and 2 actions",
     ),
     "a file that is no reference": (
         lambda path: {"reference": wrong_shape(path / "d.npz")},

@@ -391,7 +391,9 @@ def _from_json(kind: Any, value: Any, where: str) -> Any:
         values = {k: _from_json(hints[k], v, f"{where}: '{k}'") for k, v in value.items()}
         return typing.cast(Any, kind)(**values)
     if typing.get_origin(kind) in (types.UnionType, typing.Union) and value is not None:
-        return _from_json(typing.get_args(kind)[0], value, where)
+        first, *others = typing.get_args(kind)
+        words = [word for other in others for word in typing.get_args(other)]  # of a Literal
+        return value if value in words else _from_json(first, value, where)
     numbers = int | float if kind is float else kind
     if kind in (bool, int, float, str) and not isinstance(value, numbers):
         raise UserError(f"{where} is {value!r}; expected {kind.__name__}.")
