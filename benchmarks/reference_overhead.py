@@ -20,7 +20,8 @@ from nppac.references import ConstantVarianceReference, Reference, UniformRefere
 from nppac.replay import empty_replay
 from nppac.runs import RunConfig, commit, make_problem
 from nppac.tasks import action_dim, get_task, make_env, obs_dim
-from nppac.training import Problem, Run, run_epoch
+from nppac.training import Run, run_epoch
+from nppac.warm_start import Problem
 
 RECORD = Path(__file__).parents[1] / "results" / "benchmarks" / "reference_overhead.json"
 

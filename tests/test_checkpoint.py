@@ -120,4 +120,4 @@ def test_only_filled_rows_are_stored(tmp_path):
     save_checkpoint(path, PROGRESS, trained_state(), ring(1000, 5))
     replay = {k: v for k, v in read_arrays(path).items() if k.startswith("replay/.")}
     assert {len(array) for array in replay.values()} == {5}
-    assert len(replay) == 9
+    assert len(replay) == 10

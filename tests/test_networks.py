@@ -46,7 +46,7 @@ def test_heads_agree_on_the_mode_and_differ_in_range():
 def test_log_scale_is_clipped():
     policy = make_policy(KEY, "normal", 1, 1, (4,))
     huge = jax.tree.map(lambda x: 1e4 * jnp.ones_like(x), policy)
-    assert float(huge.outputs(jnp.ones((1, 1)))[1][0, 0]) == pytest.approx(np.exp(2.0), rel=1e-5)
+    assert float(huge.loc_scale(jnp.ones((1, 1)))[1][0, 0]) == pytest.approx(np.exp(2.0), rel=1e-5)
 
 
 def test_critics_are_independent():

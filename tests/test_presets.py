@@ -2,9 +2,10 @@ from typing import get_args
 
 import pytest
 
+from nppac.agents.methods import METHODS
 from nppac.demos import embedded_names
 from nppac.errors import UserError
-from nppac.presets import METHODS, PAPER, Preset, preset
+from nppac.presets import PAPER, Preset, preset
 from nppac.tasks import TASKS
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from nppac import runs
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.methods import METHODS
 from nppac.errors import UserError
 from nppac.files import TEMPORARY, write_arrays
-from nppac.presets import METHODS, PAPER, Preset, preset
+from nppac.presets import PAPER, Preset, preset
 from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.results import load_metrics
 from nppac.runs import (
@@ -27,8 +28,8 @@ from nppac.runs import (
     start_run,
     to_json,
 )
+from nppac.schedule import Schedule
 from nppac.tasks import get_task
-from nppac.training import Schedule
 from toy_task import (
     ACTION_DIM,
     AGENT,

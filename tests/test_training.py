@@ -11,9 +11,11 @@ from nppac import training
 from nppac.errors import UserError
 from nppac.references import Reference, UniformReference
 from nppac.results import load_metrics
+from nppac.schedule import Schedule
 from nppac.tasks import get_task, make_env
-from nppac.training import Interrupted, Problem, Schedule, train
-from nppac.types import ReferenceStats
+from nppac.training import Interrupted, train
+from nppac.types import Episode, ReferenceStats
+from nppac.warm_start import Problem
 from toy_task import (
     ACTION_DIM,
     AGENT,
@@ -49,13 +51,13 @@ class Watched(Reference):
         return {}
 
 
-def make_problem(reference=None, demo_obs=None):
+def make_problem(reference=None, demos=()):
     spec = get_task(TASK)
     return Problem(
         env=make_env(spec),
         eval_envs=(make_env(spec), make_env(spec)),
         reference=reference or Watched(),
-        demo_obs=np.zeros((0, OBS_DIM), np.float32) if demo_obs is None else demo_obs,
+        demos=demos,
         obs_dim=OBS_DIM,
         action_dim=ACTION_DIM,
     )
@@ -113,7 +115,7 @@ def test_nothing_is_updated_before_the_warm_up_and_then_as_often_as_told(tmp_pat
 def test_without_updates_the_networks_stay_as_initialised(tmp_path):
     done = run(tmp_path, replace(SCHEDULE, updates_per_step=0.0))
     assert done.progress.updates == 0
-    fresh = AGENT.init(training._key(0, "init"), OBS_DIM, ACTION_DIM)
+    fresh = AGENT.init(training.stream(0, "init"), OBS_DIM, ACTION_DIM)
     for ours, theirs in zip(jax.tree.leaves(done.state), jax.tree.leaves(fresh), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -154,12 +156,13 @@ def test_the_reference_is_asked_once_for_each_new_observation(tmp_path):
 
 def test_pretraining_pulls_the_policy_to_the_reference(tmp_path):
     obs = np.random.default_rng(0).normal(size=(64, OBS_DIM)).astype(np.float32)
+    demos = (Episode(obs, np.zeros((64, ACTION_DIM), np.float32)),)
     schedule = replace(SCHEDULE, updates_per_step=0.0, pretrain_batch_size=16)
     agent = replace(AGENT, learning_rate=0.01)
 
     def distance(directory, epochs):
         pretrained = replace(schedule, pretrain_epochs=epochs)
-        done = run(directory, pretrained, agent=agent, demo_obs=obs)
+        done = run(directory, pretrained, agent=agent, demos=demos)
         return np.abs(np.asarray(agent.mode(done.state, jnp.asarray(obs))) - expert(obs)).mean()
 
     before, after = distance(tmp_path / "not", 0), distance(tmp_path / "pretrained", 60)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from nppac import updates
+from nppac.agents.base import Draw
 from nppac.errors import UserError
 from nppac.replay import empty_replay, insert, transitions
-from nppac.types import Episode, ReferenceStats
+from nppac.types import Demonstrated, Episode, ReferenceStats
 from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
 from toy_task import ACTION_DIM, AGENT, OBS_DIM
 
@@ -27,9 +28,13 @@ class Tally:
         info = {"count": state, "reward": batch.reward.mean(), "batch": jnp.float32(len(batch.obs))}
         return state, info
 
-    def clone_reference(self, state, obs, stats, key, family):
+    def draw(self, batch_size):
+        return Draw(batch_size)
+
+    def clone(self, state, shown, key, family):
         # Each row's number is added up: a pass over all rows adds their sum.
-        return state + obs[:, 0].sum(), {"kl": jnp.where(state > 1e6, jnp.nan, 1.0)}
+        loss = jnp.where(state > 1e6, jnp.nan, 1.0)
+        return state + shown.obs[:, 0].sum(), {"pretrain_loss": loss}
 
     def sample(self, state, obs, key):
         return obs
@@ -110,19 +115,18 @@ def test_a_reference_without_variance_is_named_as_the_cause():
 def pretraining_set(rows):
     obs = np.random.default_rng(1).normal(size=(rows, OBS_DIM)).astype(np.float32)
     stats = ReferenceStats(np.tanh(obs[:, :ACTION_DIM]), np.full((rows, ACTION_DIM), 0.3))
-    return obs, ReferenceStats(*(np.float32(array) for array in stats))
+    return Demonstrated(obs, np.tanh(obs[:, :ACTION_DIM]), ReferenceStats(*map(np.float32, stats)))
 
 
 def test_pretraining_lowers_the_kl():
-    obs, stats = pretraining_set(64)
     heard: list[tuple[int, float]] = []
 
     def advance(done, status=""):
-        heard.append((done, float(status.removeprefix("KL "))))
+        heard.append((done, float(status.removeprefix("loss "))))
 
     agent = replace(AGENT, learning_rate=0.01)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    pretrain(agent, state, obs, stats, KEY, 60, 16, "normal", advance)
+    pretrain(agent, state, pretraining_set(64), KEY, 60, 16, "normal", advance)
     assert [done for done, _ in heard] == list(range(1, 61))
     assert heard[-1][1] < 0.5 * heard[0][1]
 
@@ -132,15 +136,15 @@ def test_a_pass_visits_each_state_at_most_once(rows, batch_size, seen):
     """Whole minibatches only; fewer states than a minibatch make one of their own."""
     obs = np.zeros((rows, OBS_DIM), np.float32)
     obs[:, 0] = 1.0
-    stats = ReferenceStats(*(np.ones((rows, ACTION_DIM), np.float32) for _ in range(2)))
-    state = pretrain(Tally(), jnp.float32(0), obs, stats, KEY, 3, batch_size, "normal")
+    actions = np.ones((rows, ACTION_DIM), np.float32)
+    shown = Demonstrated(obs, actions, ReferenceStats(actions, actions))
+    state = pretrain(Tally(), jnp.float32(0), shown, KEY, 3, batch_size, "normal")
     assert float(state) == 3 * seen
 
 
 def test_pretraining_that_diverges_is_named():
-    obs, stats = pretraining_set(16)
-    with pytest.raises(UserError, match="diverged: kl"):
-        pretrain(Tally(), jnp.float32(1e7), obs, stats, KEY, 1, 8, "normal")
+    with pytest.raises(UserError, match="diverged: pretrain_loss"):
+        pretrain(Tally(), jnp.float32(1e7), pretraining_set(16), KEY, 1, 8, "normal")
 
 
 def test_exploring_has_fresh_noise_at_each_call_and_follows_from_its_key():

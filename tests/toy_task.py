@@ -19,8 +19,8 @@ from nppac.references import GPConfig
 from nppac.results import CLOCK_COLUMNS, COLUMNS
 from nppac.rollout import rollout
 from nppac.runs import RunConfig
+from nppac.schedule import Schedule
 from nppac.tasks import get_task, make_env
-from nppac.training import Schedule
 
 TASK = "toy_task:nppac-toy/Reach-v0"
 OBS_DIM, ACTION_DIM, HORIZON = 3, 2, 7

@@ -1,10 +1,11 @@
-"""Networks: multi-layer perceptrons, the two policy heads and the critic ensemble.
+"""Networks: multi-layer perceptrons, the policy heads and the critic ensemble.
 
 Initialisation follows the authors' code: hidden weights uniform in ±1/√(layer width), biases 0.1,
 last layer uniform within a small bound.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Literal
 
 import equinox as eqx
@@ -14,11 +15,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.distributions import normal_log_prob, normal_sample, tanh_correction
 
-HeadName = Literal["tanh_normal", "normal"]
+HeadName = Literal["tanh_normal", "normal", "constant_scale"]
 LOG_SCALE_MIN, LOG_SCALE_MAX = -20.0, 2.0
 HIDDEN_BIAS = 0.1
 POLICY_LAST_BOUND = 1e-3
 CRITIC_LAST_BOUND = 3e-3
+LAYER_NORM_EPSILON = 1e-6
+TANH_BOUND = 1.0 - 1e-5
+"""Largest action whose density under a squashed policy is asked for; at 1 it is infinite."""
 
 Obs = Float[Array, "*batch o"]
 Actions = Float[Array, "*batch d"]
@@ -26,14 +30,30 @@ Values = Float[Array, "*batch"]
 
 
 class MLP(eqx.Module):
-    """Fully connected network with ReLU between layers; weights are (inputs, outputs)."""
+    """Fully connected network, ReLU between layers by default; weights are (inputs, outputs).
+
+    With `layer_norm` each hidden layer's values are standardised, scaled and shifted before the
+    activation.
+    """
 
     weights: tuple[Float[Array, "i j"], ...]
     biases: tuple[Float[Array, " j"], ...]
+    norms: tuple[tuple[Float[Array, " j"], Float[Array, " j"]], ...]
+    activation: Callable[[Array], Array] = eqx.field(static=True)
 
     def __init__(
-        self, key: PRNGKeyArray, inputs: int, hidden: tuple[int, ...], outputs: int, last: float
+        self,
+        key: PRNGKeyArray,
+        inputs: int,
+        hidden: tuple[int, ...],
+        outputs: int,
+        last: float,
+        *,
+        layer_norm: bool = False,
+        activation: Callable[[Array], Array] = jax.nn.relu,
     ) -> None:
+        self.activation = activation
+        self.norms = tuple((jnp.ones(w), jnp.zeros(w)) for w in hidden) if layer_norm else ()
         sizes = (inputs, *hidden, outputs)
         bounds = [width**-0.5 for width in hidden] + [last]
         keys = jax.random.split(key, 2 * len(bounds)).reshape(len(bounds), 2)
@@ -48,8 +68,12 @@ class MLP(eqx.Module):
     def __call__(self, x: Float[Array, "*batch i"]) -> Float[Array, "*batch j"]:
         """Apply the layers to a single input or to a batch."""
         *hidden, last = zip(self.weights, self.biases, strict=True)
-        for weight, bias in hidden:
-            x = jax.nn.relu(x @ weight + bias)
+        for i, (weight, bias) in enumerate(hidden):
+            x = x @ weight + bias
+            if self.norms:
+                scale, shift = self.norms[i]
+                x = scale * jax.nn.standardize(x, epsilon=LAYER_NORM_EPSILON) + shift
+            x = self.activation(x)
         weight, bias = last
         return x @ weight + bias
 
@@ -64,23 +88,42 @@ class Policy(eqx.Module):
         """Reparameterised action and its log-density."""
 
     @abstractmethod
+    def log_prob(self, obs: Obs, action: Actions) -> Values:
+        """Log π(a|s) of a given action."""
+
+    @abstractmethod
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
         """An action with the policy's own noise times `noise`: 0 gives the mode."""
 
+    @abstractmethod
     def mode(self, obs: Obs) -> Actions:
-        """The deterministic action used in evaluation: tanh μ(s)."""
-        return jnp.tanh(self.outputs(obs)[0])
+        """The deterministic action used in evaluation."""
 
-    def outputs(self, obs: Obs) -> tuple[Actions, Actions]:
-        """The trunk's two outputs: raw location and scale, its logarithm clipped to [-20, 2]."""
-        raw_loc, log_scale = jnp.split(self.trunk(obs), 2, axis=-1)
-        return raw_loc, jnp.exp(jnp.clip(log_scale, LOG_SCALE_MIN, LOG_SCALE_MAX))
+
+def loc_and_scale(trunk: MLP, obs: Obs) -> tuple[Actions, Actions]:
+    """A trunk's two outputs: raw location and scale, its logarithm clipped to [-20, 2]."""
+    raw_loc, log_scale = jnp.split(trunk(obs), 2, axis=-1)
+    return raw_loc, jnp.exp(jnp.clip(log_scale, LOG_SCALE_MIN, LOG_SCALE_MAX))
 
 
 class TanhNormalPolicy(Policy):
     """Squashed Gaussian a = tanh(u), u ~ N(μ(s), σ(s)²)."""
 
     trunk: MLP
+
+    def outputs(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Location and scale before the squashing."""
+        return loc_and_scale(self.trunk, obs)
+
+    def mode(self, obs: Obs) -> Actions:
+        """Return tanh μ(s)."""
+        return jnp.tanh(self.outputs(obs)[0])
+
+    def log_prob(self, obs: Obs, action: Actions) -> Values:
+        """Log-density of an action, moved inside the box where it lies on its border."""
+        loc, scale = self.outputs(obs)
+        action = jnp.clip(action, -TANH_BOUND, TANH_BOUND)
+        return normal_log_prob(jnp.arctanh(action), loc, scale) - tanh_correction(action)
 
     def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
         """Action in (-1, 1) and its log-density."""
@@ -95,15 +138,20 @@ class TanhNormalPolicy(Policy):
         return jnp.tanh(normal_sample(key, loc, noise * scale))
 
 
-class NormalPolicy(Policy):
-    """Unsquashed Gaussian N(tanh μ(s), σ(s)²): its KL to a Gaussian has a closed form."""
+class GaussianPolicy(Policy):
+    """Unsquashed Gaussian N(μ(s), σ²), which can leave the box that the environment clips to."""
 
-    trunk: MLP
-
+    @abstractmethod
     def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
         """Mean and scale of the action itself."""
-        raw_loc, scale = self.outputs(obs)
-        return jnp.tanh(raw_loc), scale
+
+    def mode(self, obs: Obs) -> Actions:
+        """The mean."""
+        return self.loc_scale(obs)[0]
+
+    def log_prob(self, obs: Obs, action: Actions) -> Values:
+        """Log-density of any action."""
+        return normal_log_prob(action, *self.loc_scale(obs))
 
     def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
         """Action, possibly outside [-1, 1], and its log-density."""
@@ -112,15 +160,54 @@ class NormalPolicy(Policy):
         return action, normal_log_prob(action, loc, scale)
 
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
-        """Return tanh μ(s) + noise · σ(s) ε."""
+        """Return μ(s) + noise · σ ε."""
         loc, scale = self.loc_scale(obs)
         return normal_sample(key, loc, noise * scale)
+
+
+class NormalPolicy(GaussianPolicy):
+    """N(tanh μ(s), σ(s)²): its KL to a Gaussian has a closed form."""
+
+    trunk: MLP
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Bounded mean, and a scale of each state's own."""
+        raw_loc, scale = loc_and_scale(self.trunk, obs)
+        return jnp.tanh(raw_loc), scale
+
+
+class ConstantScalePolicy(GaussianPolicy):
+    """N(tanh μ(s), σ²) with one scale for all states, log σ = -6 + 6 sigmoid(ℓ), at first e⁻³."""
+
+    trunk: MLP
+    raw_scale: Float[Array, " d"]
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Bounded mean and the common scale."""
+        loc = jnp.tanh(self.trunk(obs))
+        scale = jnp.exp(6.0 * jax.nn.sigmoid(self.raw_scale) - 6.0)
+        return loc, jnp.broadcast_to(scale, loc.shape)
+
+
+class LinearPolicy(GaussianPolicy):
+    """N(μ(s), σ²) with an unbounded mean and one scale for all states, known by its logarithm."""
+
+    trunk: MLP
+    log_scale: Float[Array, " d"]
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Mean and the common scale."""
+        loc = self.trunk(obs)
+        return loc, jnp.broadcast_to(jnp.exp(self.log_scale), loc.shape)
 
 
 def make_policy(
     key: PRNGKeyArray, head: HeadName, obs_dim: int, action_dim: int, hidden: tuple[int, ...]
 ) -> Policy:
     """A fresh policy network with the named head."""
+    if head == "constant_scale":
+        trunk = MLP(key, obs_dim, hidden, action_dim, POLICY_LAST_BOUND)
+        return ConstantScalePolicy(trunk, jnp.zeros(action_dim))
     trunk = MLP(key, obs_dim, hidden, 2 * action_dim, POLICY_LAST_BOUND)
     return TanhNormalPolicy(trunk) if head == "tanh_normal" else NormalPolicy(trunk)
 
@@ -131,10 +218,17 @@ class CriticEnsemble(eqx.Module):
     members: MLP
 
     def __init__(
-        self, key: PRNGKeyArray, n: int, obs_dim: int, action_dim: int, hidden: tuple[int, ...]
+        self,
+        key: PRNGKeyArray,
+        n: int,
+        obs_dim: int,
+        action_dim: int,
+        hidden: tuple[int, ...],
+        layer_norm: bool = False,
     ) -> None:
         def member(k: PRNGKeyArray) -> MLP:
-            return MLP(k, obs_dim + action_dim, hidden, 1, CRITIC_LAST_BOUND)
+            inputs = obs_dim + action_dim
+            return MLP(k, inputs, hidden, 1, CRITIC_LAST_BOUND, layer_norm=layer_norm)
 
         self.members = jax.vmap(member)(jax.random.split(key, n))
 

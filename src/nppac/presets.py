@@ -4,14 +4,15 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.methods import get_method
+from nppac.baselines import BASELINES
 from nppac.demos import embedded_names
 from nppac.errors import unknown_name
 from nppac.references import GPConfig
 from nppac.runs import RunConfig
-from nppac.training import Schedule
+from nppac.schedule import Schedule
 
 Preset = Literal["default", "paper"]
-METHODS = ("nppac", "sac")
 
 LOCOMOTION = KLActorCritic(head="tanh_normal", policy_hidden=(256, 256))
 DEXTEROUS = KLActorCritic(head="normal", policy_hidden=(256, 256, 256, 256))
@@ -50,19 +51,36 @@ PAPER: dict[str, RunConfig] = {
     ),
 }
 
+DEXTEROUS_TASKS = ("door", "pen")
+
 
 def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunConfig:
     """The settings for a task and a method; a task without its own takes the locomotion ones."""
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
+    needs = get_method(method).needs
     if name not in get_args(Preset):
         raise unknown_name("preset", name, get_args(Preset))
     config = PAPER.get(task, PAPER["halfcheetah"])
+    if method != "nppac":
+        config = BASELINES[method](config, task in DEXTEROUS_TASKS)
     if name == "default":
-        config = _default(task, config)
-    demos = task if task in embedded_names() else None
-    config = replace(config, task=task, method=method, demos=demos)
-    return _sac(config) if method == "sac" else config
+        config = _default(task, config) if method == "nppac" else _small(config)
+    demos = task if task in embedded_names() and needs != "nothing" else None
+    return replace(config, task=task, method=method, demos=demos)
+
+
+def _small(config: RunConfig) -> RunConfig:
+    """What two cores can do of a baseline: shorter, in small batches, with fewer critic steps."""
+    schedule, agent = config.schedule, config.agent
+    steps = max(50_000, schedule.epoch_steps)
+    if config.agent.__class__ is KLActorCritic and agent.critic_updates > 4:
+        agent = replace(agent, critic_updates=4)
+    schedule = replace(
+        schedule,
+        steps=steps,
+        batch_size=256,
+        offline_updates=min(schedule.offline_updates, 25_000),
+    )
+    return replace(config, agent=agent, schedule=schedule)
 
 
 def _default(task: str, paper: RunConfig) -> RunConfig:
@@ -72,7 +90,7 @@ def _default(task: str, paper: RunConfig) -> RunConfig:
     loses and regains it again and again. Measurements: docs/decisions.md.
     """
     schedule = replace(paper.schedule, steps=50_000, batch_size=256)
-    if task in ("door", "pen"):
+    if task in DEXTEROUS_TASKS:
         return replace(paper, schedule=schedule, agent=replace(paper.agent, kl="closed"))
     return _default_locomotion(paper, schedule)
 
@@ -86,15 +104,3 @@ def _default_locomotion(paper: RunConfig, schedule: Schedule) -> RunConfig:
     agent = replace(paper.agent, head="normal", kl="closed", temperature=30.0, exploration=0.3)
     schedule = replace(schedule, pretrain_copies=4, pretrain_epochs=60)
     return replace(paper, agent=agent, schedule=schedule, gp=replace(paper.gp, kernel="auto"))
-
-
-def _sac(config: RunConfig) -> RunConfig:
-    """SAC is the same agent against the uniform reference, with the paper's head and its own α."""
-    paper = PAPER.get(config.task, PAPER["halfcheetah"])
-    return replace(
-        config,
-        demos=None,
-        reference="uniform",
-        agent=replace(paper.agent, temperature=1.0, tune_temperature=True),
-        schedule=replace(config.schedule, pretrain_epochs=0, pretrain_copies=0),
-    )

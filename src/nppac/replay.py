@@ -5,6 +5,7 @@ gradient step reads two arrays and never sees a Gaussian process or a network.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from nppac.errors import UserError
 from nppac.references.checks import checked_answer
-from nppac.types import Batch, Episode, ReferenceStats
+from nppac.types import Ahead, Batch, Episode, ReferenceStats
 
 
 class Replay(NamedTuple):
@@ -41,7 +42,14 @@ def empty_replay(capacity: int, obs_dim: int, action_dim: int) -> Replay:
         return ReferenceStats(zeros(action_dim), zeros(action_dim))
 
     storage = Batch(
-        zeros(obs_dim), zeros(action_dim), zeros(), zeros(obs_dim), zeros(), stats(), stats()
+        zeros(obs_dim),
+        zeros(action_dim),
+        zeros(),
+        zeros(obs_dim),
+        zeros(),
+        stats(),
+        stats(),
+        zeros(),
     )
     # Distinct buffers: both are donated, and one buffer cannot be donated twice.
     return Replay(storage, jnp.array(0, jnp.int32), jnp.array(0, jnp.int32))
@@ -65,9 +73,68 @@ def sample_rows(
     return jax.random.randint(key, (updates, batch_size), 0, replay.size)
 
 
-def take(replay: Replay, rows: Int[Array, " batch"]) -> Batch:
-    """The minibatch at these rows."""
+def take(replay: Replay, rows: Int[Array, "*batch"]) -> Batch:
+    """The minibatch, or minibatches, at these rows."""
     return jax.tree.map(lambda array: array[rows], replay.storage)
+
+
+def look_ahead(replay: Replay, rows: Int[Array, " batch"], steps: int, discount: float) -> Ahead:
+    """The discounted rewards of up to `steps` steps from each row on, and where they lead.
+
+    Rows of an episode follow one another in the ring, so that the next row is the next step until
+    `episode_end`; the newest row always is one.
+    """
+    window = (rows[:, None] + jnp.arange(steps)) % replay.capacity
+    reward, mask, end = (
+        column[window]
+        for column in (
+            replay.storage.reward,
+            replay.storage.discount_mask,
+            replay.storage.episode_end,
+        )
+    )
+    ended_before = jnp.cumsum(end, axis=1) - end
+    inside = (ended_before == 0).astype(jnp.float32)
+    powers = discount ** jnp.arange(steps)
+    length = jnp.sum(inside, axis=1)
+    last = (rows + length.astype(jnp.int32) - 1) % replay.capacity
+    return Ahead(
+        reward=jnp.sum(inside * powers * reward, axis=1),
+        obs=replay.storage.next_obs[last],
+        discount=discount**length * jnp.prod(jnp.where(inside > 0, mask, 1.0), axis=1),
+    )
+
+
+def demonstrations(
+    episodes: Sequence[Episode], ask: Callable[[np.ndarray], ReferenceStats]
+) -> Batch:
+    """Demonstrations as one batch of transitions; rewards that nobody recorded are NaN.
+
+    So a method that needs rewards cannot go on without them unnoticed. An episode that lacks its
+    last observation loses its last step, whose outcome is unknown.
+    """
+    return transitions([_complete(episode) for episode in episodes], ask)
+
+
+def _complete(episode: Episode) -> Episode:
+    steps = min(len(episode), len(episode.observations) - 1)
+    unknown = np.full(len(episode), np.nan, np.float32)
+    rewards = unknown if episode.rewards is None else episode.rewards
+    cut = steps < len(episode)
+    return replace(
+        episode,
+        observations=episode.observations[: steps + 1],
+        actions=episode.actions[:steps],
+        rewards=np.asarray(rewards[:steps], np.float32),
+        successes=None,
+        terminated=episode.terminated and not cut,
+    )
+
+
+def as_replay(batch: Batch) -> Replay:
+    """A replay that is full of exactly these transitions."""
+    count = jnp.array(len(batch.reward), jnp.int32)
+    return Replay(jax.tree.map(jnp.asarray, batch), jnp.array(0, jnp.int32), count)
 
 
 def transitions(episodes: Sequence[Episode], ask: Callable[[np.ndarray], ReferenceStats]) -> Batch:
@@ -83,6 +150,7 @@ def transitions(episodes: Sequence[Episode], ask: Callable[[np.ndarray], Referen
         discount_mask=np.concatenate([_discount_mask(episode) for episode in episodes]),
         reference=_select(stats, first),
         next_reference=_select(stats, first + 1),
+        episode_end=np.concatenate([_episode_end(episode) for episode in episodes]),
     )
 
 
@@ -112,6 +180,12 @@ def _discount_mask(episode: Episode) -> np.ndarray:
     return mask
 
 
+def _episode_end(episode: Episode) -> np.ndarray:
+    end = np.zeros(len(episode), np.float32)
+    end[-1] = 1.0
+    return end
+
+
 def _select(stats: ReferenceStats, rows: np.ndarray) -> ReferenceStats:
     return ReferenceStats(stats.loc[rows], stats.scale[rows])
 
@@ -135,7 +209,12 @@ def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
     same = size == replay.capacity
 
     def refill(path: Any, leaf: Array) -> Array:
-        stored = arrays[jax.tree_util.keystr(path)]
+        stored = arrays.get(jax.tree_util.keystr(path))
+        if stored is None:
+            raise UserError(
+                f"The checkpoint's replay lacks '{jax.tree_util.keystr(path)}': another version of "
+                "nppac made it. Its policy can still be evaluated; to train on, start anew."
+            )
         rows = stored if same else np.roll(stored, -position, axis=0)[size - kept :]
         return leaf.at[:kept].set(rows)
 

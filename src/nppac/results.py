@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,10 @@ COLUMNS = (
     "reference_scale",
     "updates_per_second",
 )
-"""What each row of `metrics.csv` holds; a value that was not measured is an empty field."""
+"""What each row of `metrics.csv` begins with; a value that was not measured is an empty field.
+
+A method's own measurements follow, in columns that the file's first line names.
+"""
 
 CLOCK_COLUMNS = ("wall_seconds", "updates_per_second")
 """The columns that depend on the machine's clock and so differ between identical runs."""
@@ -45,11 +48,15 @@ CLOCK_COLUMNS = ("wall_seconds", "updates_per_second")
 Row = Mapping[str, float | None]
 
 
-def append_row(path: str | Path, row: Row) -> None:
-    """Append one row, with the header first in a new file, and see it to the disk."""
+def append_row(path: str | Path, row: Row, own: Sequence[str] = ()) -> None:
+    """Append one row, with the header first in a new file, and see it to the disk.
+
+    `own` names the method's own measurements; in a file that exists its header does.
+    """
     path = Path(path)
     fresh = not path.exists()
-    text = (_line(COLUMNS) if fresh else "") + _line([_field(row.get(c)) for c in COLUMNS])
+    columns = [*COLUMNS, *(c for c in own if c not in COLUMNS)] if fresh else _table(path)[0]
+    text = (_line(columns) if fresh else "") + _line([_field(row.get(c)) for c in columns])
     try:
         with path.open("a") as file:
             file.write(text)
@@ -61,8 +68,8 @@ def append_row(path: str | Path, row: Row) -> None:
 
 def load_metrics(path: str | Path) -> dict[str, np.ndarray]:
     """Every column as an array, NaN where nothing was measured."""
-    rows = _rows(Path(path))
-    return {c: np.array([_number(row[i]) for row in rows]) for i, c in enumerate(COLUMNS)}
+    columns, rows = _table(Path(path))
+    return {c: np.array([_number(row[i]) for row in rows]) for i, c in enumerate(columns)}
 
 
 def rewind(path: str | Path, env_steps: int) -> None:
@@ -70,25 +77,26 @@ def rewind(path: str | Path, env_steps: int) -> None:
     path = Path(path)
     if not path.exists():
         return
-    kept = [row for row in _rows(path) if float(row[0]) <= env_steps]
-    text = _line(COLUMNS) + "".join(_line(row) for row in kept)
+    columns, rows = _table(path)
+    kept = [row for row in rows if float(row[0]) <= env_steps]
+    text = _line(columns) + "".join(_line(row) for row in kept)
     write_atomically(path, lambda file: file.write(text.encode()))
 
 
-def _rows(path: Path) -> list[list[str]]:
-    """The complete rows; a last line that a killed process left unfinished is not one."""
+def _table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Header and complete rows; a last line that a killed process left unfinished is not one."""
     try:
         lines = path.read_text().splitlines(keepends=True)
     except FileNotFoundError as error:
         raise UserError(f"There is no {path}: is this the directory of a run?") from error
     complete = [line for line in lines if line.endswith("\n")]
     header, *rows = list(csv.reader(complete)) or [[]]
-    if tuple(header) != COLUMNS:
+    if tuple(header[: len(COLUMNS)]) != COLUMNS:
         raise UserError(f"{path} does not hold the metrics of a run: its first line is {header}.")
-    return rows
+    return header, rows
 
 
-def _line(fields: tuple[str, ...] | list[str]) -> str:
+def _line(fields: Sequence[str]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(fields)
     return buffer.getvalue()

@@ -19,6 +19,7 @@ import numpy as np
 import nppac
 from nppac.agents.base import Agent, State
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.methods import get_method
 from nppac.checkpoint import load_state
 from nppac.demos import Demos, load_demos, validate
 from nppac.errors import UserError
@@ -44,9 +45,11 @@ from nppac.results import (
     SUMMARY_FILE,
     load_metrics,
 )
+from nppac.schedule import Schedule
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
-from nppac.training import Problem, Run, Schedule, train
-from nppac.updates import check_settings, greedy_policy
+from nppac.training import Run, train
+from nppac.updates import greedy_policy, reported
+from nppac.warm_start import Problem
 
 Policy = Callable[[np.ndarray], np.ndarray]
 
@@ -67,8 +70,8 @@ class RunConfig:
     """Reference policy: a name to fit, `module:function`, or the file of a saved one."""
     seed: int = 0
     """Seed of everything random."""
-    agent: KLActorCritic = field(default_factory=KLActorCritic)
-    """The agent's settings."""
+    agent: Any = field(default_factory=KLActorCritic)
+    """The method's agent, which is also its settings."""
     gp: GPConfig = field(default_factory=GPConfig)
     """How the GP is fitted and asked."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -200,19 +203,40 @@ def make_problem(
 ) -> Problem:
     """Environments and data in the form that training takes."""
     env = make_env(spec)
-    if config.schedule.pretrain_epochs and demos is None:
-        raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
+    check_demos(config, demos)
     _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
-    check_settings(config.agent, obs_dim(env), action_dim(env), reference.family)
+    reported(config.agent, obs_dim(env), action_dim(env), reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
         env=env,
         eval_envs=tuple(make_env(spec) for _ in range(eval_count)),
         reference=reference,
-        demo_obs=np.zeros((0, obs_dim(env)), np.float32) if demos is None else demos.obs,
+        demos=() if demos is None else demos.episodes,
         obs_dim=obs_dim(env),
         action_dim=action_dim(env),
     )
+
+
+def check_demos(config: RunConfig, demos: Demos | None) -> None:
+    """Whether the demonstrations are all that the method and its settings ask for."""
+    needs = get_method(config.method).needs
+    if demos is None:
+        if config.schedule.pretrain_epochs:
+            raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
+        if needs in ("rewards", "episodes"):
+            raise UserError(
+                f"The method '{config.method}' needs demonstrations: give --demos a file, a Minari "
+                "id or an embedded name (`nppac demos list` shows them)."
+            )
+        return
+    share = getattr(config.agent, "demo_share", 0.0)
+    read = needs in ("rewards", "episodes") or config.schedule.demos_in_replay or share
+    if read and not demos.has_rewards:
+        raise UserError(
+            f"The method '{config.method}' learns from the rewards of demonstrations, and these "
+            f"have none: {config.demos}. `nppac demos relabel` adds them, by replaying the actions "
+            "or by the task's own rule of success."
+        )
 
 
 def _check_reference(
@@ -376,7 +400,9 @@ def read_config(directory: str | Path) -> RunConfig:
     if not isinstance(stored, dict):
         raise UserError(f"{path} does not hold the configuration of a run.")
     stored.pop("provenance", None)
-    return _from_json(RunConfig, stored, str(path))
+    method = get_method(str(stored.get("method", RunConfig.method)))
+    agent = _from_json(method.agent, stored.pop("agent", {}), f"{path}: 'agent'")
+    return dataclasses.replace(_from_json(RunConfig, stored, str(path)), agent=agent)
 
 
 def _from_json(kind: Any, value: Any, where: str) -> Any:

@@ -13,131 +13,39 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import jax
 import numpy as np
-from jaxtyping import PRNGKeyArray
 
-from nppac.agents.base import Agent, State
+from nppac.agents.base import Agent, ReplayAgent, State
 from nppac.checkpoint import Progress, load_checkpoint, save_checkpoint
-from nppac.errors import UserError
 from nppac.evaluation import Evaluation, evaluate
 from nppac.progress import progress_bar
-from nppac.references.base import Reference
-from nppac.replay import (
-    Replay,
-    checked_stats,
-    empty_replay,
-    insert,
-    rewards_of,
-    transitions,
-)
+from nppac.replay import Replay, empty_replay, insert, rewards_of, transitions
 from nppac.results import CHECKPOINT_FILE, METRICS_FILE, append_row, rewind
 from nppac.rollout import collect, episode_seeds
-from nppac.types import Episode, ReferenceStats
-from nppac.updates import exploring_policy, greedy_policy, pretrain, run_updates
-
-_AT_LEAST_ONE = (
-    "steps",
-    "epoch_steps",
-    "batch_size",
-    "replay_capacity",
-    "pretrain_batch_size",
-    "eval_episodes",
-    "eval_envs",
+from nppac.schedule import Schedule
+from nppac.types import Episode
+from nppac.updates import (
+    exploring_policy,
+    greedy_policy,
+    random_policy,
+    reported,
+    run_updates,
 )
-_NOT_NEGATIVE = (
-    "updates_per_step",
-    "warmup_steps",
-    "pretrain_epochs",
-    "pretrain_copies",
-    "pretrain_spread",
-)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How long and how often, in environment steps unless said otherwise."""
-
-    steps: int = 50_000
-    """Environment steps of the whole run."""
-    epoch_steps: int = 1_000
-    """Environment steps collected before each round of updates."""
-    updates_per_step: float = 1.0
-    """Gradient steps per environment step."""
-    warmup_steps: int = 1_000
-    """Environment steps of the first epochs, which collect but do not update."""
-    batch_size: int = 256
-    """Transitions in a minibatch."""
-    replay_capacity: int = 1_000_000
-    """Transitions kept; the oldest are overwritten."""
-    pretrain_epochs: int = 0
-    """Passes over the demonstrated states in which the policy is pulled to the reference."""
-    pretrain_batch_size: int = 64
-    """States in a minibatch of pretraining."""
-    pretrain_copies: int = 0
-    """Noisy copies of each demonstrated state to pretrain on too; the reference labels them."""
-    pretrain_spread: float = 0.3
-    """Noise of those copies, in standard deviations of each observation."""
-    eval_every: int = 5_000
-    """Environment steps between evaluations; one is made before the first step too."""
-    eval_episodes: int = 10
-    """Episodes of each evaluation."""
-    eval_envs: int = 4
-    """Environments that an evaluation steps side by side."""
-    checkpoint_every: int = 10_000
-    """Environment steps between checkpoints."""
-
-    def __post_init__(self) -> None:
-        for name in _AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise UserError(f"'{name}' is {getattr(self, name)}; it must be at least 1.")
-        for name in _NOT_NEGATIVE:
-            if not getattr(self, name) >= 0:
-                raise UserError(f"'{name}' is {getattr(self, name)}; it must not be negative.")
-        for name in ("steps", "eval_every", "checkpoint_every"):
-            value = getattr(self, name)
-            if value < 1 or value % self.epoch_steps:
-                raise UserError(
-                    f"'{name}' is {value}; it must be a positive multiple of the epoch, "
-                    f"{self.epoch_steps} steps (change 'epoch_steps' to allow others)."
-                )
-        if self.replay_capacity < self.epoch_steps:
-            raise UserError(
-                f"'replay_capacity' is {self.replay_capacity}, less than one epoch of "
-                f"{self.epoch_steps} steps."
-            )
-
-    @property
-    def epochs(self) -> int:
-        """Rounds of collecting and updating."""
-        return self.steps // self.epoch_steps
-
-    @property
-    def updates_per_epoch(self) -> int:
-        """Gradient steps in each round."""
-        return round(self.epoch_steps * self.updates_per_step)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a run works on: environments, the frozen reference and the demonstrated states."""
-
-    env: gymnasium.Env
-    eval_envs: tuple[gymnasium.Env, ...]
-    reference: Reference
-    demo_obs: np.ndarray
-    obs_dim: int
-    action_dim: int
+from nppac.warm_start import Problem, clone_demos, demo_transitions, learn_offline, stream
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run in memory at the end of an epoch."""
+    """A run in memory at the end of an epoch.
+
+    `demos` are the demonstrations as transitions, where the agent or the replay wants them.
+    """
 
     progress: Progress
     state: State
     replay: Replay
+    demos: Replay | None = None
 
 
 class Interrupted(Exception):
@@ -173,21 +81,30 @@ def train(
 
 def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, directory: Path) -> Run:
     """The run at its checkpoint; or a new one, pretrained and evaluated before its first step."""
-    capacity = min(schedule.replay_capacity, schedule.steps)
+    demos = demo_transitions(problem, agent, schedule)
+    shown = 0 if demos is None or not schedule.demos_in_replay else demos.capacity
+    capacity = min(schedule.replay_capacity, schedule.steps + shown)
     replay = empty_replay(capacity, problem.obs_dim, problem.action_dim)
-    state = agent.init(_key(seed, "init"), problem.obs_dim, problem.action_dim)
+    state = agent.init(stream(seed, "init"), problem.obs_dim, problem.action_dim)
     checkpoint = directory / CHECKPOINT_FILE
     if checkpoint.exists():
         progress, state, replay = load_checkpoint(checkpoint, state, replay)
         rewind(directory / METRICS_FILE, progress.env_steps)
-        return Run(progress, state, replay)
+        return Run(progress, state, replay, demos)
     began = time.monotonic()
     (directory / METRICS_FILE).unlink(missing_ok=True)
     if schedule.pretrain_epochs:
-        state = _pretrain(problem, agent, schedule, seed, state)
+        state = clone_demos(problem, agent, schedule, seed, state)
+    if demos is not None and schedule.demos_in_replay:
+        newest = jax.tree.map(lambda column: column[-capacity:], demos.storage)
+        replay = insert(replay, newest)
+    if demos is not None and schedule.offline_updates:
+        state = learn_offline(problem, agent, schedule, seed, state, demos)
     row = _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
-    run = _tick(Run(Progress(), state, replay), began)
-    append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
+    progress = Progress(updates=schedule.offline_updates if demos is not None else 0)
+    run = _tick(Run(progress, state, replay, demos), began)
+    own = reported(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
+    append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)}, own)
     save_checkpoint(checkpoint, run.progress, run.state, run.replay)
     return run
 
@@ -197,17 +114,26 @@ def run_epoch(
 ) -> tuple[Run, dict[str, float | None]]:
     """Collect one epoch of steps, cache the reference beside them, update, evaluate."""
     done = run.progress
-    key = jax.random.fold_in(_key(seed, "epoch"), done.epoch)
+    key = jax.random.fold_in(stream(seed, "epoch"), done.epoch)
     act_key, update_key = jax.random.split(key)
     act = exploring_policy(agent, run.state, act_key)
+    if done.env_steps < schedule.random_steps:
+        act = random_policy(problem.action_dim, act_key)
     seeds = episode_seeds(seed, "training", done.episodes)
     episodes = collect(problem.env, act, seeds, schedule.epoch_steps)
     replay = insert(run.replay, transitions(episodes, problem.reference))
     env_steps = done.env_steps + schedule.epoch_steps
-    updates = schedule.updates_per_epoch if env_steps > schedule.warmup_steps else 0
+    updates = _updates_due(agent, schedule, env_steps)
     began = time.monotonic()
     state, info = run_updates(
-        agent, run.state, replay, update_key, updates, schedule.batch_size, problem.reference.family
+        agent,
+        run.state,
+        replay,
+        update_key,
+        updates,
+        schedule.batch_size,
+        problem.reference.family,
+        run.demos,
     )
     row: dict[str, float | None] = {**info, "train_return_mean": _mean_return(episodes)}
     if updates:
@@ -221,44 +147,14 @@ def run_epoch(
         episodes=done.episodes + len(episodes),
         updates=done.updates + updates,
     )
-    return Run(progress, state, replay), row
+    return Run(progress, state, replay, run.demos), row
 
 
-def _pretrain(problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State) -> State:
-    """Pull the policy to the reference on the demonstrated states, before any environment step."""
-    obs = states_around(problem.demo_obs, schedule.pretrain_copies, schedule.pretrain_spread, seed)
-    stats = _ask(problem.reference, obs)
-    with progress_bar("Pretraining the policy", schedule.pretrain_epochs) as advance:
-        return pretrain(
-            agent,
-            state,
-            obs,
-            stats,
-            _key(seed, "pretrain"),
-            schedule.pretrain_epochs,
-            schedule.pretrain_batch_size,
-            problem.reference.family,
-            advance,
-        )
-
-
-def states_around(obs: np.ndarray, copies: int, spread: float, seed: int) -> np.ndarray:
-    """The states, and noisy copies of each: where a policy strays, the reference still answers."""
-    rng = np.random.default_rng(seed)
-    scale = spread * np.std(obs, axis=0)
-    clouds = [obs + scale * rng.standard_normal(obs.shape) for _ in range(copies)]
-    return np.concatenate([obs, *clouds]).astype(np.float32)
-
-
-def _ask(reference: Reference, obs: np.ndarray, chunk: int = 1000) -> ReferenceStats:
-    """The reference's statistics at many states, with progress."""
-    parts = []
-    with progress_bar("Asking the reference", len(obs)) as advance:
-        for start in range(0, len(obs), chunk):
-            part = obs[start : start + chunk]
-            parts.append(checked_stats(reference(part), part))
-            advance(start + len(part))
-    return ReferenceStats(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+def _updates_due(agent: Agent, schedule: Schedule, env_steps: int) -> int:
+    if env_steps <= schedule.warmup_steps:
+        return 0
+    own = isinstance(agent, ReplayAgent)
+    return agent.updates_per_epoch if own else schedule.updates_per_epoch
 
 
 def evaluate_agent(
@@ -280,12 +176,6 @@ def _evaluation_row(evaluation: Evaluation) -> dict[str, float | None]:
         "eval_success_any": evaluation.success_any,
         "eval_success_end": evaluation.success_end,
     }
-
-
-def _key(seed: int, purpose: str) -> PRNGKeyArray:
-    """An independent stream for each purpose of a run."""
-    purposes = ("init", "pretrain", "epoch")
-    return jax.random.fold_in(jax.random.key(seed), purposes.index(purpose))
 
 
 def _tick(run: Run, began: float) -> Run:

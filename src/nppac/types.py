@@ -20,8 +20,24 @@ class ReferenceStats(NamedTuple):
     scale: Any
 
 
+class Ahead(NamedTuple):
+    """What follows each transition of a minibatch, up to n steps within its own episode.
+
+    `reward` = Σ_{j<n} γʲ r_{t+j}; `obs` is the state after them; `discount` = γⁿ, or 0 where the
+    task terminated on the way.
+    """
+
+    reward: Any
+    obs: Any
+    discount: Any
+
+
 class Batch(NamedTuple):
-    """A minibatch of transitions with the reference's statistics at both ends."""
+    """A minibatch of transitions with the reference's statistics at both ends.
+
+    `episode_end` is 1 at the last transition of an episode, be it a termination, a time limit or
+    the end of collecting; `ahead` is there only for agents that ask for it.
+    """
 
     obs: Any
     action: Any
@@ -30,6 +46,16 @@ class Batch(NamedTuple):
     discount_mask: Any
     reference: ReferenceStats
     next_reference: ReferenceStats
+    episode_end: Any
+    ahead: Ahead | None = None
+
+
+class Demonstrated(NamedTuple):
+    """States to pretrain a policy on: what the expert did there, and what the reference says."""
+
+    obs: Any
+    action: Any
+    reference: ReferenceStats
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from nppac.agents.base import Agent, Info, State
+from nppac.agents.base import Agent, Draw, Info, MinibatchAgent, ReplayAgent, State
 from nppac.errors import UserError
 from nppac.progress import Advance, silent
-from nppac.replay import Replay, empty_replay, sample_rows, take
-from nppac.types import Family, ReferenceStats
+from nppac.replay import Replay, empty_replay, look_ahead, sample_rows, take
+from nppac.types import Batch, Demonstrated, Family
 
 UPDATES_PER_SCAN = 250
 """Updates in one compiled scan: long enough to hide its dispatch, short enough to show progress."""
@@ -29,14 +29,25 @@ def run_updates(
     updates: int,
     batch_size: int,
     family: Family,
+    demos: Replay | None = None,
 ) -> tuple[State, dict[str, float]]:
-    """So many gradient steps, in compiled scans; their reports averaged and checked."""
+    """So many gradient steps, in compiled scans; their reports averaged and checked.
+
+    An agent that learns from whole episodes makes its own number of them.
+    """
+    if isinstance(agent, ReplayAgent):
+        state, info = _learn(agent, state, replay, demos, key, family) if updates else (state, {})
+        means = {name: float(value) for name, value in info.items()}
+        _check_finite(means)
+        return state, means
     infos: list[Info] = []
     lengths = [UPDATES_PER_SCAN] * (updates // UPDATES_PER_SCAN)
     lengths += [updates % UPDATES_PER_SCAN] if updates % UPDATES_PER_SCAN else []
     for i, length in enumerate(lengths):
         scan_key = jax.random.fold_in(key, i)
-        state, info = _scan_updates(agent, state, replay, scan_key, length, batch_size, family)
+        state, info = _scan_updates(
+            agent, state, replay, scan_key, length, batch_size, family, demos
+        )
         infos.append(info)
     weights = np.array(lengths) / max(updates, 1)
     means = {
@@ -47,15 +58,33 @@ def run_updates(
     return state, means
 
 
-def check_settings(agent: Agent, obs_dim: int, action_dim: int, family: Family) -> None:
-    """Trace one update without running it: settings that do not go together show at once."""
+def reported(agent: Agent, obs_dim: int, action_dim: int, family: Family) -> tuple[str, ...]:
+    """What an update reports, by tracing one without running it.
+
+    Settings that do not go together show here at once.
+    """
 
     def trace(key: PRNGKeyArray) -> tuple[State, Info]:
         state = agent.init(key, obs_dim, action_dim)
-        batch = empty_replay(1, obs_dim, action_dim).storage
+        replay = empty_replay(8, obs_dim, action_dim)
+        if isinstance(agent, ReplayAgent):
+            return agent.learn(state, replay, replay, key, family)
+        batch = draw_batch(replay, replay, key, agent.draw(4))
         return agent.update(state, batch, key, family)
 
-    jax.eval_shape(trace, jax.random.key(0))
+    return tuple(jax.eval_shape(trace, jax.random.key(0))[1])
+
+
+@partial(jax.jit, static_argnames=("agent", "family"), donate_argnames=("state",))
+def _learn(
+    agent: ReplayAgent,
+    state: State,
+    replay: Replay,
+    demos: Replay | None,
+    key: PRNGKeyArray,
+    family: Family,
+) -> tuple[State, Info]:
+    return agent.learn(state, replay, demos, key, family)
 
 
 @partial(
@@ -64,44 +93,64 @@ def check_settings(agent: Agent, obs_dim: int, action_dim: int, family: Family) 
     donate_argnames=("state",),
 )
 def _scan_updates(
-    agent: Agent,
+    agent: MinibatchAgent,
     state: State,
     replay: Replay,
     key: PRNGKeyArray,
     updates: int,
     batch_size: int,
     family: Family,
+    demos: Replay | None,
 ) -> tuple[State, Info]:
+    draw = agent.draw(batch_size)
     rows_key, update_key = jax.random.split(key)
-    rows = sample_rows(replay, rows_key, updates, batch_size)
     keys = jax.random.split(update_key, updates)
+    row_keys = jax.random.split(rows_key, updates)
 
-    def step(state: State, inputs: tuple[Array, PRNGKeyArray]) -> tuple[State, Info]:
-        rows, key = inputs
-        return agent.update(state, take(replay, rows), key, family)
+    def step(state: State, inputs: tuple[PRNGKeyArray, PRNGKeyArray]) -> tuple[State, Info]:
+        row_key, key = inputs
+        return agent.update(state, draw_batch(replay, demos, row_key, draw), key, family)
 
-    state, infos = jax.lax.scan(step, state, (rows, keys))
+    state, infos = jax.lax.scan(step, state, (row_keys, keys))
     return state, jax.tree.map(jnp.mean, infos)
+
+
+def draw_batch(replay: Replay, demos: Replay | None, key: PRNGKeyArray, draw: Draw) -> Batch:
+    """The minibatch that an update takes; demonstrations stand behind the replayed rows."""
+    batch = _draw_from(replay, key, draw, draw.replayed)
+    if draw.demonstrated and demos is not None:
+        shown = _draw_from(demos, jax.random.fold_in(key, 1), draw, draw.demonstrated)
+        batch = jax.tree.map(lambda a, b: jnp.concatenate([a, b], axis=1), batch, shown)
+    return batch if draw.minibatches > 1 else jax.tree.map(lambda column: column[0], batch)
+
+
+def _draw_from(replay: Replay, key: PRNGKeyArray, draw: Draw, count: int) -> Batch:
+    """Rows of one replay, with a leading axis of minibatches."""
+    rows = sample_rows(replay, key, draw.minibatches, count)
+    batch = take(replay, rows)
+    if not draw.lookahead:
+        return batch
+    ahead = jax.vmap(lambda r: look_ahead(replay, r, draw.lookahead, draw.discount))(rows)
+    return batch._replace(ahead=ahead)
 
 
 def pretrain(
     agent: Agent,
     state: State,
-    obs: np.ndarray,
-    stats: ReferenceStats,
+    shown: Demonstrated,
     key: PRNGKeyArray,
     epochs: int,
     batch_size: int,
     family: Family,
     advance: Advance = silent,
 ) -> State:
-    """Pull the policy to the reference on these states: so many passes in shuffled minibatches."""
-    batch_size, kl = min(batch_size, len(obs)), 0.0
+    """Clone what is demonstrated at these states: so many passes in shuffled minibatches."""
+    batch_size, loss = min(batch_size, len(shown.obs)), 0.0
     for epoch in range(epochs):
         epoch_key = jax.random.fold_in(key, epoch)
-        state, kl = _pretrain_epoch(agent, state, obs, stats, epoch_key, batch_size, family)
-        advance(epoch + 1, f"KL {float(kl):.3g}")
-    _check_finite({"kl": float(kl)})
+        state, loss = _pretrain_epoch(agent, state, shown, epoch_key, batch_size, family)
+        advance(epoch + 1, f"loss {float(loss):.3g}")
+    _check_finite({"pretrain_loss": float(loss)})
     return state
 
 
@@ -109,24 +158,23 @@ def pretrain(
 def _pretrain_epoch(
     agent: Agent,
     state: State,
-    obs: Float[Array, "n o"],
-    stats: ReferenceStats,
+    shown: Demonstrated,
     key: PRNGKeyArray,
     batch_size: int,
     family: Family,
 ) -> tuple[State, Float[Array, ""]]:
     order_key, step_key = jax.random.split(key)
-    batches = len(obs) // batch_size
-    rows = jax.random.permutation(order_key, len(obs))[: batches * batch_size]
+    count = len(shown.obs)
+    batches = count // batch_size
+    rows = jax.random.permutation(order_key, count)[: batches * batch_size]
 
     def step(state: State, inputs: tuple[Array, PRNGKeyArray]) -> tuple[State, Info]:
         rows, key = inputs
-        chosen = jax.tree.map(lambda array: array[rows], stats)
-        return agent.clone_reference(state, obs[rows], chosen, key, family)
+        return agent.clone(state, jax.tree.map(lambda column: column[rows], shown), key, family)
 
     keys = jax.random.split(step_key, batches)
     state, info = jax.lax.scan(step, state, (rows.reshape(batches, batch_size), keys))
-    return state, jnp.mean(info["kl"])
+    return state, jnp.mean(info["pretrain_loss"])
 
 
 def exploring_policy(
@@ -141,6 +189,12 @@ def exploring_policy(
         return np.asarray(_sample(agent, state, obs, key, calls))
 
     return act
+
+
+def random_policy(action_dim: int, key: PRNGKeyArray) -> Callable[[np.ndarray], np.ndarray]:
+    """Actions drawn uniformly from the box, whatever the observations."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    return lambda obs: rng.uniform(-1.0, 1.0, (len(obs), action_dim)).astype(np.float32)
 
 
 def greedy_policy(agent: Agent, state: State) -> Callable[[np.ndarray], np.ndarray]:

@@ -1,10 +1,12 @@
 """What training asks of an agent, whatever its method."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from nppac.types import Batch, Family, ReferenceStats
+from nppac.replay import Replay
+from nppac.types import Batch, Demonstrated, Family
 
 State = Any
 """A pytree of arrays: networks, optimiser states and whatever else a method learns."""
@@ -13,29 +15,31 @@ Info = dict[str, Float[Array, ""]]
 """Scalars that an update reports, averaged over an epoch into the run's metrics."""
 
 
-@runtime_checkable
-class Agent(Protocol):
-    """A method: hashable settings and pure functions of a state, compiled once per task shape."""
+class Draw(NamedTuple):
+    """What one update is given: how many rows, from where, and how far ahead of them.
+
+    With `minibatches` > 1 the batch has a leading axis of that length. Rows of demonstrations
+    follow the replayed ones.
+    """
+
+    replayed: int
+    demonstrated: int = 0
+    minibatches: int = 1
+    lookahead: int = 0
+    discount: float = 1.0
+
+
+class Actor(Protocol):
+    """Hashable settings and pure functions of a state, compiled once per task shape."""
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> State:
         """Fresh networks and optimisers."""
         ...
 
-    def update(
-        self, state: State, batch: Batch, key: PRNGKeyArray, family: Family
+    def clone(
+        self, state: State, shown: Demonstrated, key: PRNGKeyArray, family: Family
     ) -> tuple[State, Info]:
-        """One gradient step on everything that learns."""
-        ...
-
-    def clone_reference(
-        self,
-        state: State,
-        obs: Float[Array, "batch o"],
-        stats: ReferenceStats,
-        key: PRNGKeyArray,
-        family: Family,
-    ) -> tuple[State, Info]:
-        """One step of pretraining the policy towards the reference on demonstrated states."""
+        """One step of pretraining the policy on demonstrated states; reports `pretrain_loss`."""
         ...
 
     def sample(
@@ -47,3 +51,47 @@ class Agent(Protocol):
     def mode(self, state: State, obs: Float[Array, "batch o"]) -> Float[Array, "batch d"]:
         """Deterministic actions to be evaluated."""
         ...
+
+
+@runtime_checkable
+class MinibatchAgent(Actor, Protocol):
+    """A method that learns from minibatches of transitions, in any order."""
+
+    def draw(self, batch_size: int) -> Draw:
+        """What an update takes."""
+        ...
+
+    def update(
+        self, state: State, batch: Batch, key: PRNGKeyArray, family: Family
+    ) -> tuple[State, Info]:
+        """One gradient step on everything that learns."""
+        ...
+
+
+@runtime_checkable
+class ReplayAgent(Actor, Protocol):
+    """A method that learns from whole episodes: from all of the replay, in the order of time.
+
+    An on-policy method is one whose replay holds no more than an epoch.
+    """
+
+    @property
+    def updates_per_epoch(self) -> int:
+        """Gradient steps that one call of `learn` makes."""
+        ...
+
+    def learn(
+        self, state: State, replay: Replay, demos: Replay | None, key: PRNGKeyArray, family: Family
+    ) -> tuple[State, Info]:
+        """All that an epoch's end brings."""
+        ...
+
+
+Agent = MinibatchAgent | ReplayAgent
+
+
+def split_rows(batch: Batch, replayed: int) -> tuple[Batch, Batch]:
+    """A minibatch's replayed rows, and its rows of demonstrations."""
+    first = jax.tree.map(lambda column: column[:replayed], batch)
+    rest = jax.tree.map(lambda column: column[replayed:], batch)
+    return first, rest

@@ -1,26 +1,36 @@
 """The KL-regularised actor-critic of the paper.
 
-N-PPAC, BRAC and SAC are this one agent with a Gaussian-process, a network and a uniform reference.
+N-PPAC, BRAC, SAC, SACfD and RLPD are this one agent: with a Gaussian-process, a network or a
+uniform reference, with demonstrations in the replay, or with many critics.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from nppac.agents.base import Info
-from nppac.agents.losses import critic_loss, policy_loss, soft_target, temperature_loss
+from nppac.agents.actor_critic import (
+    ActorCritic,
+    Networks,
+    Scalar,
+    Values,
+    apply,
+    require_not_negative,
+    require_positive,
+)
+from nppac.agents.base import Draw, Info
+from nppac.agents.losses import policy_loss, soft_target, temperature_loss
 from nppac.distributions import LOG_2, normal_kl, reference_log_prob
 from nppac.errors import UserError
-from nppac.networks import CriticEnsemble, HeadName, NormalPolicy, Policy, make_policy
-from nppac.types import Batch, Family, ReferenceStats
+from nppac.networks import CriticEnsemble, GaussianPolicy, Policy
+from nppac.types import Batch, Demonstrated, Family, ReferenceStats
 
-Scalar = Float[Array, ""]
-Values = Float[Array, " batch"]
+ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 
 
 class KLActorCriticState(NamedTuple):
@@ -36,80 +46,96 @@ class KLActorCriticState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KLActorCritic:
+class KLActorCritic(ActorCritic):
     """Settings of the agent; its methods are pure functions of a state."""
 
-    head: HeadName = "tanh_normal"
-    """Policy head: tanh-squashed Gaussian, or N(tanh μ(s), σ(s)²)."""
-    policy_hidden: tuple[int, ...] = (256, 256)
-    """Widths of the policy's hidden layers."""
-    critic_hidden: tuple[int, ...] = (256, 256)
-    """Widths of each critic's hidden layers."""
-    critics: int = 2
-    """Number of critics; targets and policy use their minimum."""
-    learning_rate: float = 3e-4
-    """Adam's step size for every network and for the temperature."""
-    discount: float = 0.99
-    """Discount factor γ."""
-    smoothing: float = 0.005
-    """Target smoothing coefficient τ, applied at every update."""
     temperature: float = 0.1
     """Weight α of the KL penalty; the starting value where it is tuned."""
     tune_temperature: bool = False
     """Adapt α so that the KL meets `target_kl`."""
     target_kl: float | None = None
-    """KL that a tuned α aims at; by default SAC's: an entropy of -d, or a KL of d."""
+    """KL that a tuned α aims at; by default SAC's: `entropy_target` times the actions' number."""
+    entropy_target: float = 1.0
+    """How far below zero a tuned α lets the entropy fall, per dimension of the actions."""
     kl: Literal["sample", "closed"] = "sample"
-    """Estimate of the KL: one sample, or in closed form (unsquashed head, Gaussian reference)."""
-
-    exploration: float = 1.0
-    """Noise of the exploring policy, as a multiple of its own scale."""
+    """Estimate of the KL: from samples, or in closed form (unsquashed head, Gaussian reference)."""
+    kl_samples: int = 1
+    """Samples that an estimate of the KL averages over."""
+    penalise_target: bool = True
+    """Whether the critics' target holds the KL penalty too."""
+    critic_updates: int = 1
+    """Steps of the critics, on minibatches of their own, for each step of the policy."""
+    target_critics: int | None = None
+    """Number of critics, drawn anew each time, whose minimum is the target; by default all."""
+    policy_value: Literal["min", "mean"] = "min"
+    """What the policy climbs: the least of the critics, or their mean."""
+    demo_share: float = 0.0
+    """Share of each minibatch that is drawn from the demonstrations; they need rewards then."""
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "learning_rate", "smoothing", "critics"):
-            if not getattr(self, name) > 0:
-                raise UserError(f"'{name}' is {getattr(self, name)}; it must be positive.")
-        for name in ("discount", "smoothing"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"'{name}' is {getattr(self, name)}; it must be within 0 and 1.")
-        if not self.exploration >= 0:
-            raise UserError(f"'exploration' is {self.exploration}; it must not be negative.")
-        if min((*self.policy_hidden, *self.critic_hidden), default=1) < 1:
-            raise UserError("The width of a hidden layer must be at least 1.")
+        super().__post_init__()
+        require_positive(self, "temperature", "kl_samples", "critic_updates")
+        require_not_negative(self, "demo_share")
+        if self.demo_share >= 1:
+            raise UserError(f"'demo_share' is {self.demo_share}; it must be less than 1.")
+        if not 1 <= (self.target_critics or self.critics) <= self.critics:
+            raise UserError(
+                f"'target_critics' is {self.target_critics}; there are {self.critics} critics."
+            )
+
+    def draw(self, batch_size: int) -> Draw:
+        """Minibatches, each with its share of demonstrations."""
+        shown = round(self.demo_share * batch_size)
+        return Draw(batch_size - shown, shown, self.critic_updates)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> KLActorCriticState:
-        """Fresh networks; the target critic starts as a copy of the critic (Algorithm 1)."""
-        policy_key, critic_key = jax.random.split(key)
-        policy = make_policy(policy_key, self.head, obs_dim, action_dim, self.policy_hidden)
-        critic = CriticEnsemble(critic_key, self.critics, obs_dim, action_dim, self.critic_hidden)
+        """Fresh networks and the starting temperature."""
+        networks: Networks = self.networks(key, obs_dim, action_dim)
         log_temperature = jnp.asarray(math.log(self.temperature), jnp.float32)
-        optimiser = self._optimiser()
         return KLActorCriticState(
-            policy=policy,
-            critic=critic,
-            target_critic=jax.tree.map(jnp.copy, critic),
+            **networks._asdict(),
             log_temperature=log_temperature,
-            policy_optimiser=optimiser.init(policy),
-            critic_optimiser=optimiser.init(critic),
-            temperature_optimiser=optimiser.init(log_temperature),
+            temperature_optimiser=self.optimiser().init(log_temperature),
         )
 
     def update(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
-        """Policy evaluation, policy improvement, temperature, target smoothing."""
+        """Policy evaluation, policy improvement, temperature."""
+        return self.improve(state, batch, key, family)
+
+    def improve(
+        self,
+        state: KLActorCriticState,
+        batch: Batch,
+        key: PRNGKeyArray,
+        family: Family,
+        extra_loss: ExtraLoss = lambda policy, critic: jnp.float32(0.0),
+    ) -> tuple[KLActorCriticState, Info]:
+        """An update whose policy loss has something added to it."""
         critic_key, policy_key = jax.random.split(key)
-        state, critic_info = self.update_critic(state, batch, critic_key, family)
-        state, policy_info, log_ratio = self.update_policy(state, batch, policy_key, family)
+        if self.critic_updates > 1:
+            keys = jax.random.split(critic_key, self.critic_updates)
+            state, infos = jax.lax.scan(
+                lambda state, inputs: self.update_critic(state, *inputs, family),
+                state,
+                (batch, keys),
+            )
+            critic_info = jax.tree.map(jnp.mean, infos)
+            batch = jax.tree.map(lambda column: column[-1], batch)
+        else:
+            state, critic_info = self.update_critic(state, batch, critic_key, family)
+        state, policy_info, log_ratio = self.update_policy(
+            state, batch, policy_key, family, extra_loss
+        )
         state = self.update_temperature(state, log_ratio, batch.action.shape[-1], family)
-        target = smoothed(state.critic, state.target_critic, self.smoothing)
         info = {
             **critic_info,
             **policy_info,
             "temperature": jnp.exp(state.log_temperature),
             "reference_scale": jnp.mean(batch.reference.scale),
         }
-        return state._replace(target_critic=target), info
+        return state, info
 
     def update_critic(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
@@ -118,45 +144,47 @@ class KLActorCritic:
         next_action, next_log_ratio = self.act_with_log_ratio(
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
+        q = self.subset(state.target_critic(batch.next_obs, next_action), key)
         target = soft_target(
             batch.reward,
             batch.discount_mask,
-            jnp.min(state.target_critic(batch.next_obs, next_action), axis=0),
+            jnp.min(q, axis=0),
             next_log_ratio,
-            jnp.exp(state.log_temperature),
+            jnp.exp(state.log_temperature) if self.penalise_target else 0.0,
             self.discount,
         )
+        return self.step_critic(state, batch, target)
 
-        def loss(critic: CriticEnsemble) -> tuple[Scalar, Scalar]:
-            q = critic(batch.obs, batch.action)
-            return critic_loss(q, target), jnp.mean(q)
-
-        (value, q_mean), grads = jax.value_and_grad(loss, has_aux=True)(state.critic)
-        critic, optimiser = self._step(state.critic, grads, state.critic_optimiser)
-        info = {"critic_loss": value, "critic_gradient": mean_magnitude(grads), "q": q_mean}
-        return state._replace(critic=critic, critic_optimiser=optimiser), info
+    def subset(self, q: Float[Array, "n batch"], key: PRNGKeyArray) -> Float[Array, "m batch"]:
+        """The values of `target_critics` random critics, none of them twice."""
+        if self.target_critics in (None, self.critics):
+            return q
+        return jax.random.choice(
+            jax.random.fold_in(key, 0), q, (self.target_critics,), replace=False
+        )
 
     def update_policy(
-        self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
+        self,
+        state: KLActorCriticState,
+        batch: Batch,
+        key: PRNGKeyArray,
+        family: Family,
+        extra_loss: ExtraLoss,
     ) -> tuple[KLActorCriticState, Info, Values]:
         """One step on the KL-augmented policy objective."""
         temperature = jnp.exp(state.log_temperature)
+        combine = jnp.min if self.policy_value == "min" else jnp.mean
 
         def loss(policy: Policy) -> tuple[Scalar, Values]:
             action, log_ratio = self.act_with_log_ratio(
                 policy, batch.obs, batch.reference, key, family
             )
-            q = jnp.min(state.critic(batch.obs, action), axis=0)
-            return policy_loss(q, log_ratio, temperature), log_ratio
+            q = combine(state.critic(batch.obs, action), axis=0)
+            extra = extra_loss(policy, state.critic)
+            return policy_loss(q, log_ratio, temperature) + extra, log_ratio
 
-        (value, log_ratio), grads = jax.value_and_grad(loss, has_aux=True)(state.policy)
-        policy, optimiser = self._step(state.policy, grads, state.policy_optimiser)
-        info = {
-            "policy_loss": value,
-            "policy_gradient": mean_magnitude(grads),
-            "kl": jnp.mean(log_ratio),
-        }
-        return state._replace(policy=policy, policy_optimiser=optimiser), info, log_ratio
+        state, info, log_ratio = self.step_policy(state, loss)
+        return state, {**info, "kl": jnp.mean(log_ratio)}, log_ratio
 
     def update_temperature(
         self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
@@ -167,41 +195,24 @@ class KLActorCritic:
         target_kl = self.target_kl
         if target_kl is None:
             # SAC aims at log π = d, a log-ratio of d + d ln 2 against the uniform reference.
-            target_kl = action_dim * (1.0 + (LOG_2 if family == "uniform" else 0.0))
+            target_kl = action_dim * (self.entropy_target + (LOG_2 if family == "uniform" else 0.0))
         grads = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
-        log_temperature, optimiser = self._step(
-            state.log_temperature, grads, state.temperature_optimiser
+        log_temperature, optimiser = apply(
+            self.optimiser(), state.log_temperature, grads, state.temperature_optimiser
         )
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
 
-    def clone_reference(
-        self,
-        state: KLActorCriticState,
-        obs: Float[Array, "batch o"],
-        stats: ReferenceStats,
-        key: PRNGKeyArray,
-        family: Family,
+    def clone(
+        self, state: KLActorCriticState, shown: Demonstrated, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
         """One step on J_GP(φ) = E_{s ~ D0}[KL(π(·|s) ‖ π0(·|s))]; Adam's state carries over."""
 
-        def loss(policy: Policy) -> Scalar:
-            return jnp.mean(self.act_with_log_ratio(policy, obs, stats, key, family)[1])
+        def loss(policy: Policy) -> tuple[Scalar, None]:
+            estimate = self.act_with_log_ratio(policy, shown.obs, shown.reference, key, family)
+            return jnp.mean(estimate[1]), None
 
-        kl, grads = jax.value_and_grad(loss)(state.policy)
-        policy, optimiser = self._step(state.policy, grads, state.policy_optimiser)
-        return state._replace(policy=policy, policy_optimiser=optimiser), {"kl": kl}
-
-    def sample(
-        self, state: KLActorCriticState, obs: Float[Array, "batch o"], key: PRNGKeyArray
-    ) -> Float[Array, "batch d"]:
-        """Actions sampled from the policy, its noise scaled by `exploration`."""
-        return state.policy.explore(obs, key, self.exploration)
-
-    def mode(
-        self, state: KLActorCriticState, obs: Float[Array, "batch o"]
-    ) -> Float[Array, "batch d"]:
-        """The policy's deterministic actions."""
-        return state.policy.mode(obs)
+        state, info, _ = self.step_policy(state, loss)
+        return state, {"pretrain_loss": info["policy_loss"]}
 
     def act_with_log_ratio(
         self,
@@ -214,28 +225,14 @@ class KLActorCritic:
         """A reparameterised action and the estimate of KL(π ‖ π0) at each state."""
         action, log_prob = policy.sample(obs, key)
         if self.kl == "sample":
-            return action, log_prob - reference_log_prob(family, stats, action)
-        if not isinstance(policy, NormalPolicy) or family != "normal":
+            ratios = [log_prob - reference_log_prob(family, stats, action)]
+            for k in range(1, self.kl_samples):
+                other, log_prob = policy.sample(obs, jax.random.fold_in(key, k))
+                ratios.append(log_prob - reference_log_prob(family, stats, other))
+            return action, jnp.mean(jnp.stack(ratios), axis=0) if len(ratios) > 1 else ratios[0]
+        if not isinstance(policy, GaussianPolicy) or family != "normal":
             raise UserError(
                 "The closed-form KL needs the unsquashed policy head ('normal') and a Gaussian "
                 f"reference; here they are '{self.head}' and '{family}'. Use kl='sample'."
             )
         return action, normal_kl(*policy.loc_scale(obs), stats.loc, stats.scale)
-
-    def _optimiser(self) -> Any:  # optax's own type does not admit Equinox modules
-        return optax.adam(self.learning_rate)
-
-    def _step(self, params, grads, optimiser_state):
-        updates, optimiser_state = self._optimiser().update(grads, optimiser_state, params)
-        return optax.apply_updates(params, updates), optimiser_state
-
-
-def smoothed(new: CriticEnsemble, old: CriticEnsemble, smoothing: float) -> CriticEnsemble:
-    """θ̄ ← τ θ + (1 - τ) θ̄."""
-    return jax.tree.map(lambda n, o: smoothing * n + (1.0 - smoothing) * o, new, old)
-
-
-def mean_magnitude(grads: object) -> Scalar:
-    """Average absolute gradient over all parameters, the paper's gradient magnitude."""
-    leaves = jax.tree.leaves(grads)
-    return jnp.sum(jnp.stack([jnp.sum(jnp.abs(g)) for g in leaves])) / sum(g.size for g in leaves)

@@ -37,3 +37,24 @@ def policy_loss(q: Values, log_ratio: Values, temperature: Scalar | float) -> Sc
 def temperature_loss(log_temperature: Scalar, log_ratio: Values, target_kl: float) -> Scalar:
     """-log α (KL - target): α rises while the policy is further from π0 than the target."""
     return -log_temperature * jnp.mean(jax.lax.stop_gradient(log_ratio) - target_kl)
+
+
+def td_target(reward: Values, discount_mask: Values, next_q: Values, discount: float) -> Values:
+    """Y = r + γ m Q̄(s', a')."""
+    return reward + discount * discount_mask * next_q
+
+
+def imitation_loss(log_prob: Values, mask: Values) -> Scalar:
+    """-E[1[imitate] log π(a|s)]: behaviour cloning of the pairs that the mask admits."""
+    return -jnp.mean(jax.lax.stop_gradient(mask) * log_prob)
+
+
+def advantage_weights(advantage: Values, scale: float, limit: float | None) -> Values:
+    """W = softmax over the batch of min(A, c) / λ."""
+    limited = advantage if limit is None else jnp.minimum(advantage, limit)
+    return jax.nn.softmax(limited / scale)
+
+
+def weighted_imitation_loss(log_prob: Values, weights: Values) -> Scalar:
+    """-Σ_i w_i log π(a_i|s_i), with w a constant that sums to one."""
+    return -jnp.sum(jax.lax.stop_gradient(weights) * log_prob)

@@ -8,6 +8,7 @@ import tyro
 from rich.table import Table
 
 import nppac
+from nppac.agents.methods import METHODS
 from nppac.cli.demos import demos_convert, demos_inspect, demos_list, demos_record
 from nppac.cli.doctor import doctor_command
 from nppac.cli.fit import fit, references
@@ -16,7 +17,6 @@ from nppac.cli.reproduce import reproduce
 from nppac.cli.show import console
 from nppac.cli.training import resume, train
 from nppac.errors import UserError, unknown_name
-from nppac.presets import METHODS
 from nppac.tasks import TASKS
 
 

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Generic, TypeVar, cast
 
 import tyro
 
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.methods import get_method
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
 from nppac.cli.show import flatten, show
 from nppac.figures.learning_curve import draw_learning_curves
@@ -18,11 +19,14 @@ from nppac.presets import Preset, preset
 from nppac.references import GPConfig
 from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
 from nppac.runs import RunConfig, resume_run, start_run
-from nppac.training import Interrupted, Schedule
+from nppac.schedule import Schedule
+from nppac.training import Interrupted
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
-class TrainArgs:
+class TrainArgs(Generic[A]):
     """Train a policy with the settings of a preset; every flag overrides one of them.
 
     The defaults shown below are those of the chosen --task, --method and --preset.
@@ -31,7 +35,7 @@ class TrainArgs:
     task: str = "door"
     """A task of the paper (halfcheetah, walker2d, ant, door, pen) or any Gymnasium id."""
     method: str = "nppac"
-    """nppac: the paper's method. sac: the same agent against a uniform reference."""
+    """nppac, the paper's, or one that it is compared with; `nppac methods` lists them."""
     preset: Preset = "default"
     """default: what works best on a small machine. paper: the paper's settings."""
     demos: OptionalDemos = None
@@ -44,9 +48,7 @@ class TrainArgs:
     """Directory of the run; by default runs/TASK-METHOD-seedN."""
     seed: int = 0
     """Seed of everything random."""
-    agent: Annotated[KLActorCritic, tyro.conf.OmitArgPrefixes] = field(
-        default_factory=KLActorCritic
-    )
+    agent: Annotated[A, tyro.conf.OmitArgPrefixes] = field(default_factory=cast(Any, KLActorCritic))
     schedule: Annotated[Schedule, tyro.conf.OmitArgPrefixes] = field(default_factory=Schedule)
     gp: GPConfig = field(default_factory=GPConfig)
 
@@ -66,7 +68,9 @@ def train(argv: Sequence[str]) -> None:
         schedule=base.schedule,
         gp=base.gp,
     )
-    args = tyro.cli(TrainArgs, args=argv, default=defaults, prog="nppac train")
+    # The flags of an agent are the fields of its class, which the method decides.
+    kind = cast(Any, TrainArgs)[get_method(chosen.method).agent]
+    args: TrainArgs = tyro.cli(kind, args=argv, default=defaults, prog="nppac train")
     task = re.sub(r"[^\w.-]+", "-", args.task)  # an id may name a module and a namespace
     directory = args.out or Path("runs") / f"{task}-{args.method}-seed{args.seed}"
     config = RunConfig(

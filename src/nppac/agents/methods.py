@@ -1,0 +1,51 @@
+"""Every method by its name: its agent, what regularises it, and what it needs of demonstrations."""
+
+from typing import Literal, NamedTuple
+
+from nppac.agents.awac import AWAC
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.sac_bc import SACBC
+from nppac.errors import unknown_name
+
+Needs = Literal["nothing", "actions", "rewards", "episodes"]
+"""Of demonstrations: nothing, states and actions, rewards too, or whole episodes with rewards."""
+
+
+class Method(NamedTuple):
+    """A method of the catalogue."""
+
+    agent: type
+    family: str
+    needs: Needs
+    reference: str
+    summary: str
+
+
+METHODS: dict[str, Method] = {
+    "nppac": Method(
+        KLActorCritic, "explicit KL", "actions", "gp", "The paper's method: KL to a GP posterior."
+    ),
+    "brac": Method(
+        KLActorCritic, "explicit KL", "actions", "network", "The same with a cloned network."
+    ),
+    "sac": Method(
+        KLActorCritic, "none", "nothing", "uniform", "Soft actor-critic, without demonstrations."
+    ),
+    "sacfd": Method(
+        KLActorCritic, "none", "rewards", "uniform", "SAC with demonstrations in its replay."
+    ),
+    "sac-bc": Method(
+        SACBC, "other divergence", "rewards", "uniform", "SAC with a behaviour-cloning loss."
+    ),
+    "rlpd": Method(
+        KLActorCritic, "none", "rewards", "uniform", "SAC, ten critics, half of each batch demos."
+    ),
+    "awac": Method(AWAC, "implicit KL", "rewards", "uniform", "Advantage-weighted actor-critic."),
+}
+
+
+def get_method(name: str) -> Method:
+    """The method of this name."""
+    if name not in METHODS:
+        raise unknown_name("method", name, METHODS)
+    return METHODS[name]

@@ -1,0 +1,59 @@
+"""SAC+BC (Nair et al., 2018): SAC whose policy also imitates a minibatch of demonstrations."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jaxtyping import PRNGKeyArray
+
+from nppac.agents.actor_critic import Scalar, require_not_negative, require_positive
+from nppac.agents.base import Draw, Info, split_rows
+from nppac.agents.kl_actor_critic import KLActorCritic, KLActorCriticState
+from nppac.agents.losses import imitation_loss
+from nppac.networks import CriticEnsemble, Policy
+from nppac.types import Batch, Family
+
+
+@dataclass(frozen=True)
+class SACBC(KLActorCritic):
+    """Settings of SAC+BC: SAC's, and the weight of imitation."""
+
+    demo_batch_size: int = 128
+    """Demonstrated pairs in each minibatch."""
+    imitation_weight: float = 1.0
+    """Weight of the imitation loss beside SAC's own policy loss."""
+    q_filter: bool = False
+    """Imitate only where the critics prefer the demonstrated action to the policy's own."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive(self, "demo_batch_size")
+        require_not_negative(self, "imitation_weight")
+
+    def draw(self, batch_size: int) -> Draw:
+        """SAC's minibatch and, behind it, the demonstrated pairs."""
+        return Draw(batch_size, self.demo_batch_size)
+
+    def update(
+        self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
+    ) -> tuple[KLActorCriticState, Info]:
+        """SAC's update with L_SAC + w E_demo[-log π(a|s)] as the policy's loss."""
+        replayed, shown = split_rows(batch, len(batch.obs) - self.demo_batch_size)
+
+        def imitation(policy: Policy, critic: CriticEnsemble) -> Scalar:
+            mask = self.preferred(policy, critic, shown)
+            return self.imitation_weight * imitation_loss(
+                policy.log_prob(shown.obs, shown.action), mask
+            )
+
+        state, info = self.improve(state, replayed, key, family, imitation)
+        mask = self.preferred(state.policy, state.critic, shown)
+        log_prob = state.policy.log_prob(shown.obs, shown.action)
+        imitated = {"demo_log_prob": jnp.mean(log_prob), "imitated": jnp.mean(mask)}
+        return state, {**info, **imitated}
+
+    def preferred(self, policy: Policy, critic: CriticEnsemble, shown: Batch):
+        """1[Q(s, a) > Q(s, π(s))] with the filter, 1 without."""
+        if not self.q_filter:
+            return jnp.ones(len(shown.obs))
+        own = jnp.min(critic(shown.obs, policy.mode(shown.obs)), axis=0)
+        return (jnp.min(critic(shown.obs, shown.action), axis=0) > own).astype(jnp.float32)

@@ -1,0 +1,98 @@
+"""The settings of every method that the paper compares with, as their authors have them.
+
+Each function makes a method's configuration out of N-PPAC's for the same task, so that networks,
+budget and evaluation stay the same unless the method says otherwise.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from nppac.agents.awac import AWAC
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.sac_bc import SACBC
+from nppac.runs import RunConfig
+from nppac.schedule import Schedule
+
+Baseline = Callable[[RunConfig, bool], RunConfig]
+"""From N-PPAC's configuration, and whether the task is a dexterous one, to the method's."""
+
+
+def _sac(paper: RunConfig, dexterous: bool) -> RunConfig:
+    """SAC is the same agent against the uniform reference, with its own α."""
+    agent = replace(paper.agent, temperature=1.0, tune_temperature=True)
+    return _without_reference(paper, agent)
+
+
+def _sacfd(paper: RunConfig, dexterous: bool) -> RunConfig:
+    return _with_demos(_sac(paper, dexterous))
+
+
+def _sac_bc(paper: RunConfig, dexterous: bool) -> RunConfig:
+    agent = SACBC(
+        head=paper.agent.head,
+        policy_hidden=paper.agent.policy_hidden,
+        temperature=1.0,
+        tune_temperature=True,
+    )
+    return _with_demos(_without_reference(paper, agent))
+
+
+def _brac(paper: RunConfig, dexterous: bool) -> RunConfig:
+    """The paper's variant: N-PPAC with another reference; four samples of the KL are BRAC's own."""
+    return replace(paper, reference="network-entropy", agent=replace(paper.agent, kl_samples=4))
+
+
+def _rlpd(paper: RunConfig, dexterous: bool) -> RunConfig:
+    """Twenty critic steps an environment step are the authors'; a small machine affords fewer."""
+    hidden = (256, 256, 256) if dexterous else (256, 256)
+    agent = KLActorCritic(
+        policy_hidden=hidden,
+        critic_hidden=hidden,
+        critics=10,
+        target_critics=2,
+        policy_value="mean",
+        layer_norm=True,
+        temperature=1.0,
+        tune_temperature=True,
+        entropy_target=0.5,
+        penalise_target=not dexterous,
+        critic_updates=20,
+        demo_share=0.5,
+    )
+    config = _without_reference(paper, agent)
+    schedule = replace(config.schedule, random_steps=5_000, warmup_steps=5_000, batch_size=256)
+    return replace(config, schedule=schedule)
+
+
+def _awac(paper: RunConfig, dexterous: bool) -> RunConfig:
+    agent = AWAC(
+        policy_hidden=(256, 256) if dexterous else (256, 256, 256, 256),
+        advantage_scale=0.5 if dexterous else 2.0,
+        advantage_limit=0.5 if dexterous else None,
+        baseline="mode" if dexterous else "sample",
+    )
+    config = _with_demos(_without_reference(paper, agent))
+    offline = 25_000 if dexterous else 50_000
+    schedule = replace(config.schedule, offline_updates=offline, batch_size=1024)
+    return replace(config, schedule=schedule)
+
+
+def _without_reference(paper: RunConfig, agent: object) -> RunConfig:
+    """The uniform reference, which costs nothing, and no pretraining towards it."""
+    schedule = replace(paper.schedule, pretrain_epochs=0, pretrain_copies=0)
+    return replace(paper, reference="uniform", agent=agent, schedule=schedule)
+
+
+def _with_demos(config: RunConfig) -> RunConfig:
+    schedule: Schedule = replace(config.schedule, demos_in_replay=True)
+    return replace(config, schedule=schedule)
+
+
+BASELINES: dict[str, Baseline] = {
+    "sac": _sac,
+    "sacfd": _sacfd,
+    "sac-bc": _sac_bc,
+    "brac": _brac,
+    "rlpd": _rlpd,
+    "awac": _awac,
+}
