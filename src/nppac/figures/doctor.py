@@ -93,15 +93,14 @@ def _draw_calibration(axis: Axes, calibration: Calibration) -> None:
         axis.annotate(
             f"{share:.1f} %",
             (level, share),
-            (4, -16),
+            (6, -10),
             textcoords="offset points",
             fontsize=8,
-            ha="right",
         )
     axis.set(
         xlabel="central interval (%)",
         ylabel="demonstrated actions inside it (%)",
-        xlim=(0, 104),
+        xlim=(0, 120),
         ylim=(0, 104),
     )
     which = "held-out" if calibration.held_out else "known"
