@@ -29,7 +29,7 @@ class DoctorArgs:
     """Judge a reference policy by its variance on and off the data; the exit code is the verdict.
 
     0 healthy: off the data the variance grows, at least twofold along every way off it.
-    3 flat: it hardly changes, so the reference does not say where it knows nothing.
+    3 flat: it grows less, so the reference does not say clearly where it knows nothing.
     4 collapses: it falls, so the reference is surest where it knows least.
     5 exploding: it is so small that KL and gradient are beyond use.
     6 broken: the reference does not answer with finite locations and positive scales.
