@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nppac.agents.methods import METHODS
 from nppac.cli import demos as demos_commands
 from nppac.cli import training
 from nppac.cli.main import COMMANDS, HELP, RAW, main
@@ -406,3 +407,46 @@ def test_a_reader_that_has_seen_enough_ends_no_command_with_a_traceback(words):
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_demonstrations_are_relabelled_by_replay_and_by_the_rule(tmp_path, finished, capsys):
+    main(["demos", "record", "--policy", str(finished), "--out", "d.npz", "--episodes", "3"])
+    capsys.readouterr()
+    main(["demos", "relabel", "d.npz", "new.npz", "--task", TASK])
+    out = capsys.readouterr().out
+    assert "0 sd" in out
+    assert "3 episodes" in out
+    old, new = load_demos("d.npz"), load_demos("new.npz")
+    np.testing.assert_array_equal(new.stack("rewards"), old.stack("rewards"))
+    assert new.metadata["provenance"]["rewards"]["by"] == "replay"
+    assert (
+        new.metadata["provenance"]["episode_seeds"] == old.metadata["provenance"]["episode_seeds"]
+    )
+    main(["demos", "relabel", "door", "open.npz", "--task", "door"])
+    out = capsys.readouterr().out
+    assert "25 episodes, 5000 steps, 25 with a success." in out
+    assert set(load_demos("open.npz").stack("rewards").tolist()) == {0.0, 1.0}
+
+
+def test_only_a_screen_of_relabelled_episodes_is_shown(demos, monkeypatch, capsys):
+    monkeypatch.setattr(demos_commands, "SCREEN", 2)
+    main(["demos", "convert", demos, "plain.npz"])
+    with np.load("plain.npz") as archive:
+        seeds = {"provenance": np.array(json.dumps({"episode_seeds": [0, 1, 2, 3]}))}
+        np.savez("seeded.npz", **{**{k: archive[k] for k in archive.files}, **seeds})
+    main(["demos", "relabel", "seeded.npz", "new.npz", "--task", TASK, "--by", "replay"])
+    assert "... and 2 more." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("columns", [None, "100", "80"])
+def test_every_method_is_listed_within_a_hundred_columns(monkeypatch, capsys, columns):
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    main(["methods"])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) == int(columns or 100)
+    assert "…" not in out
+    for name, method in METHODS.items():
+        assert f"│ {name} " in out
+        assert method.reference in out
+    assert ("states, actions, rewards" in out) == (columns != "80")

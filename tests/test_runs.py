@@ -1,5 +1,6 @@
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from typing import get_args
@@ -17,11 +18,13 @@ from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.results import load_metrics
 from nppac.runs import (
     RunConfig,
+    check_demos,
     evaluate_policy,
     evaluation_summary,
     group_by_method,
     load_policy,
     load_task_demos,
+    make_problem,
     provenance,
     read_config,
     resume_run,
@@ -403,3 +406,43 @@ def test_first_last_and_best_of_the_measure_that_the_task_has():
 def test_the_command_is_recorded_as_it_can_be_typed_again(monkeypatch):
     monkeypatch.setattr("sys.argv", ["/somewhere/nppac", "train", "--out", "my runs/a"])
     assert provenance()["command"] == "nppac train --out 'my runs/a'"
+
+
+@pytest.mark.parametrize(
+    ("settings", "read"),
+    [
+        ({"method": "nppac"}, False),
+        ({"method": "sac"}, False),
+        ({"method": "rlpd"}, True),
+        ({"method": "sacfd"}, True),
+        ({"schedule": replace(SCHEDULE, demos_in_replay=True)}, True),
+        ({"schedule": replace(SCHEDULE, offline_updates=1)}, True),
+        ({"agent": replace(AGENT, demo_share=0.5)}, True),
+    ],
+)
+def test_rewards_are_the_tasks_where_they_are_read(demos, settings, read):
+    config, spec = make_config(**settings), replace(get_task(TASK), reward="success")
+    loaded = load_task_demos(spec, demos, None)
+    assert loaded.stack("rewards").max() < 0  # a distance, recorded without the task's transform
+    problem = make_problem(config, spec, loaded, UniformReference(ACTION_DIM))
+    rewards = np.concatenate([episode.rewards for episode in problem.demos])
+    expected = loaded.stack("successes") if read else loaded.stack("rewards")
+    np.testing.assert_array_equal(rewards, expected)
+    with pytest.raises(UserError, match="needs demonstrations") if read else nullcontext():
+        check_demos(config, None)
+
+
+def test_demonstrations_without_rewards_that_are_read_are_refused(tmp_path, demos):
+    with np.load(demos) as archive:
+        arrays = {k: archive[k] for k in archive.files if k not in ("rewards", "successes")}
+    write_arrays(tmp_path / "bare.npz", arrays)
+    bare = str(tmp_path / "bare.npz")
+    start_run(
+        make_config(
+            demos=bare, schedule=replace(SCHEDULE, steps=20, eval_every=20, checkpoint_every=20)
+        ),
+        tmp_path / "unread",
+    )
+    with pytest.raises(UserError, match=r"bare\.npz have no rewards.*demos relabel .*bare\.npz"):
+        start_run(make_config(demos=bare, method="sacfd"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

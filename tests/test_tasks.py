@@ -301,3 +301,55 @@ def test_headless_renderer(monkeypatch, found, already, expected):
             monkeypatch.delenv(name)
     tasks._choose_headless_renderer()
     assert os.environ.get("MUJOCO_GL") == expected
+
+
+def door_states(env, rng):
+    """The door anywhere between shut and beyond success, most often near it."""
+    for angle in np.concatenate([rng.uniform(0, 1.57, 30), rng.normal(1.35, 0.01, 60)]):
+        env.reset(seed=int(rng.integers(1000)))
+        state = env.unwrapped.get_env_state()
+        state["qpos"][env.unwrapped.door_hinge_addrs] = angle
+        env.unwrapped.set_env_state(state)
+        yield
+
+
+def pen_states(env, rng):
+    """The pen moved and turned a little from where it should be."""
+    from gymnasium_robotics.utils.rotations import euler2quat
+
+    for _ in range(90):
+        env.reset(seed=int(rng.integers(1000)))
+        state = env.unwrapped.get_env_state()
+        angles = np.array([*rng.uniform(-1, 1, 2), 0.0])
+        state["desired_orien"] = euler2quat(angles)
+        state["qpos"][-6:-3] += rng.normal(0, 0.03, 3)
+        # The pen's own axis is a quarter turn from the target's.
+        state["qpos"][-3:] = angles - [0, np.pi / 2, 0] + rng.normal(0, 0.1, 3)
+        env.unwrapped.set_env_state(state)
+        yield
+
+
+@pytest.mark.parametrize(("name", "states"), [("door", door_states), ("pen", pen_states)])
+def test_the_rule_of_success_is_the_environments_own(name, states):
+    spec, rng = get_task(name), np.random.default_rng(0)
+    env, pairs = make_env(spec), []
+    for _ in states(env, rng):
+        for _ in range(3):
+            action = rng.uniform(-1, 1, action_dim(env)).astype(np.float32)
+            obs, reward, _, _, info = env.step(action)
+            assert reward == float(info["success"])
+            pairs.append((bool(spec.success_in(obs[None])[0]), bool(info["success"])))
+    found, expected = np.array(pairs).T
+    assert 0.1 < expected.mean() < 0.9  # both outcomes, often
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["door", "pen"])
+def test_the_rule_of_success_on_whole_episodes(name):
+    spec, rng = get_task(name), np.random.default_rng(1)
+    env = make_env(spec)
+    for seed in range(3):
+        env.reset(seed=seed)
+        for _ in range(spec.horizon):
+            obs, _, _, _, info = env.step(rng.uniform(-1, 1, action_dim(env)).astype(np.float32))
+            assert spec.success_in(obs[None]).tolist() == [bool(info["success"])]

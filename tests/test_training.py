@@ -163,7 +163,9 @@ def test_pretraining_pulls_the_policy_to_the_reference(tmp_path):
     def distance(directory, epochs):
         pretrained = replace(schedule, pretrain_epochs=epochs)
         done = run(directory, pretrained, agent=agent, demos=demos)
-        return np.abs(np.asarray(agent.mode(done.state, jnp.asarray(obs))) - expert(obs)).mean()
+        return np.abs(
+            np.asarray(agent.mode(done.state, jnp.asarray(obs), None)) - expert(obs)
+        ).mean()
 
     before, after = distance(tmp_path / "not", 0), distance(tmp_path / "pretrained", 60)
     assert after < 0.5 * before

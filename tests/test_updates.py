@@ -16,6 +16,10 @@ from toy_task import ACTION_DIM, AGENT, OBS_DIM
 KEY = jax.random.key(0)
 
 
+def unasked(obs):
+    raise AssertionError("these policies act without their reference")
+
+
 @dataclass(frozen=True)
 class Tally:
     """An agent whose state is how often it was updated; it reports that number."""
@@ -36,10 +40,12 @@ class Tally:
         loss = jnp.where(state > 1e6, jnp.nan, 1.0)
         return state + shown.obs[:, 0].sum(), {"pretrain_loss": loss}
 
-    def sample(self, state, obs, key):
+    anchored = False
+
+    def sample(self, state, obs, reference, key):
         return obs
 
-    def mode(self, state, obs):
+    def mode(self, state, obs, reference):
         return obs
 
 
@@ -149,18 +155,20 @@ def test_pretraining_that_diverges_is_named():
 
 def test_exploring_has_fresh_noise_at_each_call_and_follows_from_its_key():
     state, obs = AGENT.init(KEY, OBS_DIM, ACTION_DIM), np.zeros((2, OBS_DIM), np.float32)
-    act, again = exploring_policy(AGENT, state, KEY), exploring_policy(AGENT, state, KEY)
+    act, again = (exploring_policy(AGENT, state, KEY, unasked) for _ in range(2))
     first, second = act(obs), act(obs)
     assert first.shape == (2, ACTION_DIM)
     assert not np.array_equal(first, second)
     assert not np.array_equal(first[0], first[1])
     np.testing.assert_array_equal(again(obs), first)
     np.testing.assert_array_equal(again(obs), second)
-    assert not np.array_equal(exploring_policy(AGENT, state, jax.random.key(1))(obs), first)
+    assert not np.array_equal(
+        exploring_policy(AGENT, state, jax.random.key(1), unasked)(obs), first
+    )
 
 
 def test_the_greedy_policy_has_no_noise():
     state, obs = AGENT.init(KEY, OBS_DIM, ACTION_DIM), np.ones((2, OBS_DIM), np.float32)
-    act = greedy_policy(AGENT, state)
+    act = greedy_policy(AGENT, state, unasked)
     np.testing.assert_array_equal(act(obs), act(obs))
-    np.testing.assert_allclose(act(obs), AGENT.mode(state, jnp.asarray(obs)), rtol=1e-6)
+    np.testing.assert_allclose(act(obs), AGENT.mode(state, jnp.asarray(obs), None), rtol=1e-6)

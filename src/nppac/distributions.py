@@ -36,6 +36,11 @@ def normal_kl(loc: Actions, scale: Actions, loc_0: Actions, scale_0: Actions) ->
     return jnp.sum(jnp.log(scale_0 / scale) + quadratic - 0.5, axis=-1)
 
 
+def mean_kl(loc: Actions, loc_0: Actions, scale_0: Actions) -> Values:
+    """½ ‖(μ - μ0) / σ0‖²: the part of the KL between Gaussians that their means make."""
+    return 0.5 * jnp.sum(((loc - loc_0) / scale_0) ** 2, axis=-1)
+
+
 def laplace_log_prob(action: Actions, loc: Actions, scale: Actions) -> Values:
     """Log Laplace(a; loc, b) = -|a - loc| / b - log 2b."""
     return jnp.sum(-jnp.abs(action - loc) / scale - jnp.log(2.0 * scale), axis=-1)

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.distributions import normal_log_prob, normal_sample, tanh_correction
+from nppac.types import ReferenceStats
 
-HeadName = Literal["tanh_normal", "normal", "constant_scale"]
+HeadName = Literal["tanh_normal", "normal", "constant_scale", "anchored"]
 LOG_SCALE_MIN, LOG_SCALE_MAX = -20.0, 2.0
 HIDDEN_BIAS = 0.1
 POLICY_LAST_BOUND = 1e-3
@@ -98,6 +99,10 @@ class Policy(eqx.Module):
     @abstractmethod
     def mode(self, obs: Obs) -> Actions:
         """The deterministic action used in evaluation."""
+
+    def given(self, reference: ReferenceStats | None) -> "Policy":
+        """The policy where the reference says this; most policies do not care."""
+        return self
 
 
 def loc_and_scale(trunk: MLP, obs: Obs) -> tuple[Actions, Actions]:
@@ -189,6 +194,33 @@ class ConstantScalePolicy(GaussianPolicy):
         return loc, jnp.broadcast_to(scale, loc.shape)
 
 
+class AnchoredPolicy(GaussianPolicy):
+    """N(μ0(s) + σ0(s) f(s), (c σ0(s))²): a correction f to the reference, in units of its doubt.
+
+    f starts near zero, so that the fresh policy is the reference itself. |f| stays below `reach`.
+    """
+
+    trunk: MLP
+    spread: float = eqx.field(static=True)
+    reach: float = eqx.field(static=True)
+    anchor: ReferenceStats | None = None
+
+    def given(self, reference: ReferenceStats | None) -> "AnchoredPolicy":
+        """The policy at states where the reference has these statistics."""
+        return AnchoredPolicy(self.trunk, self.spread, self.reach, reference)
+
+    def correction(self, obs: Obs) -> Actions:
+        """f(s), each entry within ± reach."""
+        return self.reach * jnp.tanh(self.trunk(obs) / self.reach)
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Corrected mean, and a share of the reference's scale."""
+        if self.anchor is None:
+            raise ValueError("an anchored policy acts only where its reference is given")
+        loc, scale = self.anchor
+        return loc + scale * self.correction(obs), self.spread * scale
+
+
 class LinearPolicy(GaussianPolicy):
     """N(μ(s), σ²) with an unbounded mean and one scale for all states, known by its logarithm."""
 
@@ -202,13 +234,21 @@ class LinearPolicy(GaussianPolicy):
 
 
 def make_policy(
-    key: PRNGKeyArray, head: HeadName, obs_dim: int, action_dim: int, hidden: tuple[int, ...]
+    key: PRNGKeyArray,
+    head: HeadName,
+    obs_dim: int,
+    action_dim: int,
+    hidden: tuple[int, ...],
+    spread: float = 0.5,
+    reach: float = 1.0,
 ) -> Policy:
-    """A fresh policy network with the named head."""
+    """A fresh policy network with the named head; an anchored one has a spread and a reach."""
+    outputs = action_dim if head in ("constant_scale", "anchored") else 2 * action_dim
+    trunk = MLP(key, obs_dim, hidden, outputs, POLICY_LAST_BOUND)
+    if head == "anchored":
+        return AnchoredPolicy(trunk, spread, reach)
     if head == "constant_scale":
-        trunk = MLP(key, obs_dim, hidden, action_dim, POLICY_LAST_BOUND)
         return ConstantScalePolicy(trunk, jnp.zeros(action_dim))
-    trunk = MLP(key, obs_dim, hidden, 2 * action_dim, POLICY_LAST_BOUND)
     return TanhNormalPolicy(trunk) if head == "tanh_normal" else NormalPolicy(trunk)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Literal, get_args
 
+from nppac.agents.anchored import Anchored
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
 from nppac.baselines import BASELINES
@@ -60,12 +61,27 @@ def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunCon
     if name not in get_args(Preset):
         raise unknown_name("preset", name, get_args(Preset))
     config = PAPER.get(task, PAPER["halfcheetah"])
-    if method != "nppac":
+    if method == "nppac-anchored":
+        config = _anchored(task, config)
+    elif method == "nppac":
+        config = config if name == "paper" else _default(task, config)
+    else:
         config = BASELINES[method](config, task in DEXTEROUS_TASKS)
-    if name == "default":
-        config = _default(task, config) if method == "nppac" else _small(config)
+        config = config if name == "paper" else _small(config)
     demos = task if task in embedded_names() and needs != "nothing" else None
     return replace(config, task=task, method=method, demos=demos)
+
+
+def _anchored(task: str, paper: RunConfig) -> RunConfig:
+    """A correction to the GP's mean; neighbours' variances, because acting asks at every step."""
+    kernel = paper.gp.kernel if task in DEXTEROUS_TASKS else "auto"
+    schedule = replace(paper.schedule, steps=50_000, batch_size=256, pretrain_epochs=0)
+    return replace(
+        paper,
+        agent=Anchored(critic_updates=8, policy_waits=4_000),
+        gp=replace(paper.gp, kernel=kernel, variance="neighbours", neighbours=64),
+        schedule=schedule,
+    )
 
 
 def _small(config: RunConfig) -> RunConfig:

@@ -1,4 +1,4 @@
-"""Episodes from environments and a policy: the only place that steps an environment.
+"""Episodes from environments and a policy: the only place where a policy steps one.
 
 Every episode starts from `reset(seed=...)`, so that it can be had again from its seed alone.
 """

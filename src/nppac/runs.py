@@ -21,7 +21,7 @@ from nppac.agents.base import Agent, State
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
 from nppac.checkpoint import load_state
-from nppac.demos import Demos, load_demos, validate
+from nppac.demos import Demos, load_demos, task_rewards, validate
 from nppac.errors import UserError
 from nppac.evaluation import evaluate
 from nppac.files import read_json, remove_leftovers, write_json
@@ -48,6 +48,7 @@ from nppac.results import (
 from nppac.schedule import Schedule
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
 from nppac.training import Run, train
+from nppac.types import ReferenceStats
 from nppac.updates import greedy_policy, reported
 from nppac.warm_start import Problem
 
@@ -204,6 +205,8 @@ def make_problem(
     """Environments and data in the form that training takes."""
     env = make_env(spec)
     check_demos(config, demos)
+    if demos is not None and reads_rewards(config):
+        demos = task_rewards(demos, spec)
     _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
     reported(config.agent, obs_dim(env), action_dim(env), reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
@@ -218,25 +221,24 @@ def make_problem(
 
 
 def check_demos(config: RunConfig, demos: Demos | None) -> None:
-    """Whether the demonstrations are all that the method and its settings ask for."""
-    needs = get_method(config.method).needs
-    if demos is None:
-        if config.schedule.pretrain_epochs:
-            raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
-        if needs in ("rewards", "episodes"):
-            raise UserError(
-                f"The method '{config.method}' needs demonstrations: give --demos a file, a Minari "
-                "id or an embedded name (`nppac demos list` shows them)."
-            )
+    """Refuse a run without demonstrations where the method or its settings ask for them."""
+    if demos is not None:
         return
-    share = getattr(config.agent, "demo_share", 0.0)
-    read = needs in ("rewards", "episodes") or config.schedule.demos_in_replay or share
-    if read and not demos.has_rewards:
+    if config.schedule.pretrain_epochs:
+        raise UserError("Pretraining needs demonstrations; give --demos or pretrain_epochs 0.")
+    if reads_rewards(config):
         raise UserError(
-            f"The method '{config.method}' learns from the rewards of demonstrations, and these "
-            f"have none: {config.demos}. `nppac demos relabel` adds them, by replaying the actions "
-            "or by the task's own rule of success."
+            f"The method '{config.method}' needs demonstrations: give --demos a file, a Minari "
+            "id or an embedded name (`nppac demos list` shows them)."
         )
+
+
+def reads_rewards(config: RunConfig) -> bool:
+    """Whether the method, or a setting that another one has, learns from demonstrated rewards."""
+    needs, schedule = get_method(config.method).needs, config.schedule
+    share = getattr(config.agent, "demo_share", 0.0)
+    asked = schedule.demos_in_replay or schedule.offline_updates or share
+    return needs in ("rewards", "episodes") or bool(asked)
 
 
 def _check_reference(
@@ -282,7 +284,12 @@ def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    return config, greedy_policy(agent, load_state(checkpoint, fresh))
+    ask = load_reference(Path(directory) / REFERENCE_FILE) if agent.anchored else _no_reference
+    return config, greedy_policy(agent, load_state(checkpoint, fresh), ask)
+
+
+def _no_reference(obs: np.ndarray) -> ReferenceStats:
+    raise AssertionError("a policy that is not anchored asked for its reference")
 
 
 def evaluate_policy(spec: TaskSpec, act: Policy, episodes: int, seed: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from nppac.agents.base import Agent, ReplayAgent, State
 from nppac.checkpoint import Progress, load_checkpoint, save_checkpoint
 from nppac.evaluation import Evaluation, evaluate
 from nppac.progress import progress_bar
+from nppac.references.memory import remembering
 from nppac.replay import Replay, empty_replay, insert, rewards_of, transitions
 from nppac.results import CHECKPOINT_FILE, METRICS_FILE, append_row, rewind
 from nppac.rollout import collect, episode_seeds
@@ -116,12 +117,13 @@ def run_epoch(
     done = run.progress
     key = jax.random.fold_in(stream(seed, "epoch"), done.epoch)
     act_key, update_key = jax.random.split(key)
-    act = exploring_policy(agent, run.state, act_key)
+    ask = remembering(problem.reference)  # acting and caching may ask about the same states
+    act = exploring_policy(agent, run.state, act_key, ask)
     if done.env_steps < schedule.random_steps:
         act = random_policy(problem.action_dim, act_key)
     seeds = episode_seeds(seed, "training", done.episodes)
     episodes = collect(problem.env, act, seeds, schedule.epoch_steps)
-    replay = insert(run.replay, transitions(episodes, problem.reference))
+    replay = insert(run.replay, transitions(episodes, ask))
     env_steps = done.env_steps + schedule.epoch_steps
     updates = _updates_due(agent, schedule, env_steps)
     began = time.monotonic()
@@ -163,7 +165,7 @@ def evaluate_agent(
     """Evaluate the deterministic policy on the same episodes each time."""
     return evaluate(
         problem.eval_envs,
-        greedy_policy(agent, state),
+        greedy_policy(agent, state, problem.reference),
         episodes=schedule.eval_episodes,
         seed=seed,
     )

@@ -15,7 +15,10 @@ from nppac.agents.base import Agent, Draw, Info, MinibatchAgent, ReplayAgent, St
 from nppac.errors import UserError
 from nppac.progress import Advance, silent
 from nppac.replay import Replay, empty_replay, look_ahead, sample_rows, take
-from nppac.types import Batch, Demonstrated, Family
+from nppac.types import Batch, Demonstrated, Family, ReferenceStats
+
+Act = Callable[[np.ndarray], np.ndarray]
+Ask = Callable[[np.ndarray], ReferenceStats]
 
 UPDATES_PER_SCAN = 250
 """Updates in one compiled scan: long enough to hide its dispatch, short enough to show progress."""
@@ -177,41 +180,49 @@ def _pretrain_epoch(
     return state, jnp.mean(info["pretrain_loss"])
 
 
-def exploring_policy(
-    agent: Agent, state: State, key: PRNGKeyArray
-) -> Callable[[np.ndarray], np.ndarray]:
+def exploring_policy(agent: Agent, state: State, key: PRNGKeyArray, ask: Ask) -> Act:
     """The policy as a function of observations, with fresh noise at each call."""
     calls = 0
 
     def act(obs: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
-        return np.asarray(_sample(agent, state, obs, key, calls))
+        stats = ask(obs) if agent.anchored else None
+        return np.asarray(_sample(agent, state, obs, stats, key, calls))
 
     return act
 
 
-def random_policy(action_dim: int, key: PRNGKeyArray) -> Callable[[np.ndarray], np.ndarray]:
+def random_policy(action_dim: int, key: PRNGKeyArray) -> Act:
     """Actions drawn uniformly from the box, whatever the observations."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     return lambda obs: rng.uniform(-1.0, 1.0, (len(obs), action_dim)).astype(np.float32)
 
 
-def greedy_policy(agent: Agent, state: State) -> Callable[[np.ndarray], np.ndarray]:
+def greedy_policy(agent: Agent, state: State, ask: Ask) -> Act:
     """The policy's deterministic actions as a function of observations."""
-    return lambda obs: np.asarray(_mode(agent, state, obs))
+
+    def act(obs: np.ndarray) -> np.ndarray:
+        return np.asarray(_mode(agent, state, obs, ask(obs) if agent.anchored else None))
+
+    return act
 
 
 @partial(jax.jit, static_argnames="agent")
 def _sample(
-    agent: Agent, state: State, obs: Array, key: PRNGKeyArray, call: Int[Array, ""] | int
+    agent: Agent,
+    state: State,
+    obs: Array,
+    stats: ReferenceStats | None,
+    key: PRNGKeyArray,
+    call: Int[Array, ""] | int,
 ) -> Array:
-    return agent.sample(state, obs, jax.random.fold_in(key, call))
+    return agent.sample(state, obs, stats, jax.random.fold_in(key, call))
 
 
 @partial(jax.jit, static_argnames="agent")
-def _mode(agent: Agent, state: State, obs: Array) -> Array:
-    return agent.mode(state, obs)
+def _mode(agent: Agent, state: State, obs: Array, stats: ReferenceStats | None) -> Array:
+    return agent.mode(state, obs, stats)
 
 
 def _check_finite(values: Mapping[str, float]) -> None:

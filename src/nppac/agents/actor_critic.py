@@ -14,7 +14,7 @@ from nppac.agents.base import Draw, Info, State
 from nppac.agents.losses import critic_loss
 from nppac.errors import UserError
 from nppac.networks import CriticEnsemble, HeadName, Policy, make_policy
-from nppac.types import Batch, Demonstrated, Family
+from nppac.types import Batch, Demonstrated, Family, ReferenceStats
 
 Scalar = Float[Array, ""]
 Values = Float[Array, " batch"]
@@ -77,7 +77,7 @@ class ActorCritic(ABC):
     def networks(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Networks:
         """Fresh networks; the target critics start as a copy of the critics (Algorithm 1)."""
         policy_key, critic_key = jax.random.split(key)
-        policy = make_policy(policy_key, self.head, obs_dim, action_dim, self.policy_hidden)
+        policy = self.make_policy(policy_key, obs_dim, action_dim)
         critic = CriticEnsemble(
             critic_key, self.critics, obs_dim, action_dim, self.critic_hidden, self.layer_norm
         )
@@ -88,6 +88,10 @@ class ActorCritic(ABC):
             policy_optimiser=self.policy_optimiser().init(policy),
             critic_optimiser=self.optimiser().init(critic),
         )
+
+    def make_policy(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Policy:
+        """A fresh policy."""
+        return make_policy(key, self.head, obs_dim, action_dim, self.policy_hidden)
 
     def step_critic(self, state: Any, batch: Batch, target: Values) -> tuple[Any, Info]:
         """One step of every critic towards the target, and of the target critics after them."""
@@ -128,15 +132,26 @@ class ActorCritic(ABC):
         state, info, _ = self.step_policy(state, loss)
         return state, {"pretrain_loss": info["policy_loss"]}
 
+    @property
+    def anchored(self) -> bool:
+        """Whether the policy is a correction to the reference."""
+        return self.head == "anchored"
+
     def sample(
-        self, state: Any, obs: Float[Array, "batch o"], key: PRNGKeyArray
+        self,
+        state: Any,
+        obs: Float[Array, "batch o"],
+        reference: ReferenceStats | None,
+        key: PRNGKeyArray,
     ) -> Float[Array, "batch d"]:
         """Actions sampled from the policy, its noise scaled by `exploration`."""
-        return state.policy.explore(obs, key, self.exploration)
+        return state.policy.given(reference).explore(obs, key, self.exploration)
 
-    def mode(self, state: Any, obs: Float[Array, "batch o"]) -> Float[Array, "batch d"]:
+    def mode(
+        self, state: Any, obs: Float[Array, "batch o"], reference: ReferenceStats | None
+    ) -> Float[Array, "batch d"]:
         """The policy's deterministic actions."""
-        return state.policy.mode(obs)
+        return state.policy.given(reference).mode(obs)
 
     def optimiser(self) -> Any:  # optax's own type does not admit Equinox modules
         """Adam, for whatever has no weight decay."""

@@ -6,7 +6,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.replay import Replay
-from nppac.types import Batch, Demonstrated, Family
+from nppac.types import Batch, Demonstrated, Family, ReferenceStats
 
 State = Any
 """A pytree of arrays: networks, optimiser states and whatever else a method learns."""
@@ -32,6 +32,11 @@ class Draw(NamedTuple):
 class Actor(Protocol):
     """Hashable settings and pure functions of a state, compiled once per task shape."""
 
+    @property
+    def anchored(self) -> bool:
+        """Whether to act it must be told what the reference says."""
+        ...
+
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> State:
         """Fresh networks and optimisers."""
         ...
@@ -43,12 +48,18 @@ class Actor(Protocol):
         ...
 
     def sample(
-        self, state: State, obs: Float[Array, "batch o"], key: PRNGKeyArray
+        self,
+        state: State,
+        obs: Float[Array, "batch o"],
+        reference: ReferenceStats | None,
+        key: PRNGKeyArray,
     ) -> Float[Array, "batch d"]:
-        """Actions to explore with."""
+        """Actions to explore with; `reference` is None unless the agent is anchored."""
         ...
 
-    def mode(self, state: State, obs: Float[Array, "batch o"]) -> Float[Array, "batch d"]:
+    def mode(
+        self, state: State, obs: Float[Array, "batch o"], reference: ReferenceStats | None
+    ) -> Float[Array, "batch d"]:
         """Deterministic actions to be evaluated."""
         ...
 

@@ -25,7 +25,7 @@ from nppac.agents.actor_critic import (
 )
 from nppac.agents.base import Draw, Info
 from nppac.agents.losses import policy_loss, soft_target, temperature_loss
-from nppac.distributions import LOG_2, normal_kl, reference_log_prob
+from nppac.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
 from nppac.errors import UserError
 from nppac.networks import CriticEnsemble, GaussianPolicy, Policy
 from nppac.types import Batch, Demonstrated, Family, ReferenceStats
@@ -57,8 +57,8 @@ class KLActorCritic(ActorCritic):
     """KL that a tuned α aims at; by default SAC's: `entropy_target` times the actions' number."""
     entropy_target: float = 1.0
     """How far below zero a tuned α lets the entropy fall, per dimension of the actions."""
-    kl: Literal["sample", "closed"] = "sample"
-    """Estimate of the KL: from samples, or in closed form (unsquashed head, Gaussian reference)."""
+    kl: Literal["sample", "closed", "mean"] = "sample"
+    """KL from samples, in closed form, or of the means alone; the last two need Gaussians."""
     kl_samples: int = 1
     """Samples that an estimate of the KL averages over."""
     penalise_target: bool = True
@@ -223,6 +223,7 @@ class KLActorCritic(ActorCritic):
         family: Family,
     ) -> tuple[Float[Array, "batch d"], Values]:
         """A reparameterised action and the estimate of KL(π ‖ π0) at each state."""
+        policy = policy.given(stats)
         action, log_prob = policy.sample(obs, key)
         if self.kl == "sample":
             ratios = [log_prob - reference_log_prob(family, stats, action)]
@@ -235,4 +236,7 @@ class KLActorCritic(ActorCritic):
                 "The closed-form KL needs the unsquashed policy head ('normal') and a Gaussian "
                 f"reference; here they are '{self.head}' and '{family}'. Use kl='sample'."
             )
-        return action, normal_kl(*policy.loc_scale(obs), stats.loc, stats.scale)
+        loc, scale = policy.loc_scale(obs)
+        if self.kl == "mean":
+            return action, mean_kl(loc, stats.loc, stats.scale)
+        return action, normal_kl(loc, scale, stats.loc, stats.scale)

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from nppac.agents.anchored import Anchored
 from nppac.agents.awac import AWAC
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
@@ -25,8 +26,15 @@ METHODS: dict[str, Method] = {
     "nppac": Method(
         KLActorCritic, "explicit KL", "actions", "gp", "The paper's method: KL to a GP posterior."
     ),
+    "nppac-anchored": Method(
+        Anchored, "explicit KL", "actions", "gp", "A learned correction to the GP posterior."
+    ),
     "brac": Method(
-        KLActorCritic, "explicit KL", "actions", "network", "The same with a cloned network."
+        KLActorCritic,
+        "explicit KL",
+        "actions",
+        "network-entropy",
+        "The same with a cloned network.",
     ),
     "sac": Method(
         KLActorCritic, "none", "nothing", "uniform", "Soft actor-critic, without demonstrations."

@@ -1,6 +1,7 @@
-"""Commands about demonstrations: `demos list`, `inspect`, `convert` and `record`."""
+"""Commands about demonstrations: `demos list`, `inspect`, `convert`, `record` and `relabel`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +13,20 @@ from rich.table import Table
 
 from nppac.cli.arguments import EVALUATION_SEED, DemosSource, OptionalTask, Positional
 from nppac.cli.policies import acting_policy, check_counts
-from nppac.cli.show import console, flatten, show
+from nppac.cli.show import console, flatten, show, text_of
 from nppac.demos import (
+    Demos,
     convert,
     demos_from_episodes,
     describe,
     embedded_names,
     load_demos,
     load_embedded,
+    relabel,
     save_demos,
     validate,
 )
+from nppac.demos.relabel import SEEDS, By, Relabelled, default_by
 from nppac.errors import UserError
 from nppac.progress import progress_bar
 from nppac.replay import rewards_of
@@ -30,6 +34,9 @@ from nppac.rollout import Act, episode_seeds, rollout
 from nppac.runs import load_task_demos, provenance
 from nppac.tasks import get_task, make_env
 from nppac.types import Episode
+
+SCREEN = 30
+"""Episodes that a table shows one by one."""
 
 
 def demos_list() -> None:
@@ -106,13 +113,13 @@ def demos_record(
         enough = min_return is None or float(np.sum(rewards_of(episode))) >= min_return
         return enough and (succeeded or not only_successes)
 
-    kept, tried = _rollout_until(make_env(spec), act, good, episodes, seed)
+    kept, seeds, tried = _rollout_until(make_env(spec), act, good, episodes, seed)
     if len(kept) < episodes:
         raise UserError(
             f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask for "
             "fewer episodes or less of each."
         )
-    facts = {**provenance(), "task": task, "tried": tried, "seed": seed}
+    facts = {**provenance(), "task": task, "tried": tried, "seed": seed, SEEDS: seeds}
     env_kwargs = dict(spec.env_kwargs)
     save_demos(
         out, demos_from_episodes(kept, env_id=spec.env_id, env_kwargs=env_kwargs, provenance=facts)
@@ -122,15 +129,84 @@ def demos_record(
 
 def _rollout_until(
     env: gymnasium.Env, act: Act, good: Callable[[Episode], bool], episodes: int, seed: int
-) -> tuple[list[Episode], int]:
-    """Episodes until so many are good, or until twenty times as many were tried."""
+) -> tuple[list[Episode], list[int], int]:
+    """Episodes until so many are good, or until twenty times as many were tried.
+
+    Beside them the seed of each that was kept, and how many were tried.
+    """
     kept: list[Episode] = []
+    seeds: list[int] = []
     tried = 0
     with progress_bar("Recording", episodes) as advance:
         for episode_seed in islice(episode_seeds(seed, "demonstrations"), 20 * episodes):
-            kept += [episode for episode in rollout([env], act, [episode_seed]) if good(episode)]
+            (episode,) = rollout([env], act, [episode_seed])
+            if good(episode):
+                kept.append(episode)
+                seeds.append(episode_seed)
             tried += 1
             advance(len(kept), f"{tried} tried")
             if len(kept) == episodes:
                 break
-    return kept, tried
+    return kept, seeds, tried
+
+
+def demos_relabel(
+    source: DemosSource,
+    out: Annotated[Positional[Path], tyro.conf.arg(metavar="FILE")],
+    task: str,
+    by: Annotated[By | None, tyro.conf.arg(metavar="{success,replay}")] = None,
+    force: bool = False,
+) -> None:
+    """Give demonstrations the task's rewards, whatever theirs were.
+
+    Args:
+        source: A file, a Minari id or an embedded name.
+        out: The npz file to write.
+        task: The task whose rewards they shall have.
+        by: The task's rule of success, or a replay of the actions; by default the rule, if any.
+        force: Take the rewards of a replay that strays from the record, too.
+
+    """
+    spec = get_task(task)
+    way = default_by(spec) if by is None else by
+    before = load_task_demos(replace(spec, demo_steps=None), source, None)
+    assert before is not None
+    found = relabel(before, spec, way, force)
+    save_demos(out, _noted(found.demos, {"source": source, "task": task, "by": way}))
+    _show_relabelled(before, found)
+    print(f"{source} -> {out}")
+
+
+def _noted(demos: Demos, facts: dict[str, str]) -> Demos:
+    """The demonstrations with a note on their rewards in what is known of their origin."""
+    origin = demos.metadata.get("provenance") or {}
+    return replace(demos, metadata={**demos.metadata, "provenance": {**origin, "rewards": facts}})
+
+
+def _show_relabelled(before: Demos, found: Relabelled) -> None:
+    """A row for each episode, but no more than a screen of them, and their sums."""
+    replayed = found.deviations is not None
+    table = Table("episode", "steps", "return before", "after", "successful steps")
+    if replayed:
+        table.add_column("strayed by")
+    pairs = zip(before.episodes, found.demos.episodes, strict=True)
+    for i, (old, new) in enumerate(islice(pairs, SCREEN)):
+        deviation = [f"{found.deviations[i]:.2g} sd"] if found.deviations is not None else []
+        cells = (str(len(new)), _return(old), _return(new), _successful(new), *deviation)
+        table.add_row(str(i), *cells)
+    out = console()
+    out.print(table)
+    if len(before) > SCREEN:
+        print(f"... and {len(before) - SCREEN} more.")
+    reached = sum(bool(np.any(e.successes)) for e in found.demos.episodes)
+    known = all(e.successes is not None for e in found.demos.episodes)
+    said = f", {reached} with a success" if known else ""
+    print(f"{len(before)} episodes, {found.demos.steps} steps{said}.")
+
+
+def _return(episode: Episode) -> str:
+    return "-" if episode.rewards is None else text_of(float(np.sum(episode.rewards)))
+
+
+def _successful(episode: Episode) -> str:
+    return "-" if episode.successes is None else str(int(np.sum(episode.successes)))

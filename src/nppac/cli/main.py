@@ -8,8 +8,14 @@ import tyro
 from rich.table import Table
 
 import nppac
-from nppac.agents.methods import METHODS
-from nppac.cli.demos import demos_convert, demos_inspect, demos_list, demos_record
+from nppac.agents.methods import METHODS, Needs
+from nppac.cli.demos import (
+    demos_convert,
+    demos_inspect,
+    demos_list,
+    demos_record,
+    demos_relabel,
+)
 from nppac.cli.doctor import doctor_command
 from nppac.cli.fit import fit, references
 from nppac.cli.policies import compare, evaluate, render
@@ -19,6 +25,14 @@ from nppac.cli.training import resume, train
 from nppac.errors import UserError, unknown_name
 from nppac.tasks import TASKS
 
+METHODS_WIDTH = 100
+NEEDS_IN_WORDS: dict[Needs, str] = {
+    "nothing": "none are used",
+    "actions": "states, actions",
+    "rewards": "states, actions, rewards",
+    "episodes": "whole episodes with rewards",
+}
+
 
 def tasks() -> None:
     """List the tasks that have a name; any other Gymnasium id works too."""
@@ -26,6 +40,19 @@ def tasks() -> None:
     for spec in TASKS.values():
         table.add_row(spec.name, spec.env_id, str(spec.horizon), spec.description)
     console().print(table)
+
+
+def methods() -> None:
+    """List the methods that `train --method NAME` takes and what they need."""
+    out = console()
+    names = ("method", "regularised by", "demonstrations need", "reference", "what it is")
+    table = Table(*names, width=min(out.width, METHODS_WIDTH))
+    for name, method in METHODS.items():
+        needs = NEEDS_IN_WORDS[method.needs]
+        table.add_row(name, method.family, needs, method.reference, method.summary)
+    table.columns[0].no_wrap = True
+    table.columns[-1].overflow = "fold"
+    out.print(table)
 
 
 RAW: dict[str, Callable[[Sequence[str]], None]] = {
@@ -42,7 +69,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demos inspect": demos_inspect,
     "demos convert": demos_convert,
     "demos record": demos_record,
+    "demos relabel": demos_relabel,
     "tasks": tasks,
+    "methods": methods,
     "references": references,
     "reproduce": reproduce,
 }
@@ -94,5 +123,5 @@ def _overview(prefix: str = "") -> None:
     for name, text in HELP.items():
         if name.startswith(prefix):
             print(f"  nppac {name:14} {text}")
-    methods = "" if prefix else f"Methods: {', '.join(METHODS)}. "
-    print(f"\n{methods}`nppac COMMAND --help` explains each.")
+    names = "" if prefix else f"Methods: {', '.join(METHODS)}. "
+    print(f"\n{names}`nppac COMMAND --help` explains each.")

@@ -6,6 +6,7 @@ from nppac.demos.formats.npz import save_demos
 from nppac.demos.inspect import describe
 from nppac.demos.load import convert, load_demos
 from nppac.demos.record import demos_from_episodes
+from nppac.demos.relabel import relabel, relabel_by_replay, task_rewards
 from nppac.demos.validate import validate
 
 __all__ = [
@@ -16,6 +17,9 @@ __all__ = [
     "embedded_names",
     "load_demos",
     "load_embedded",
+    "relabel",
+    "relabel_by_replay",
     "save_demos",
+    "task_rewards",
     "validate",
 ]

@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from nppac.agents.anchored import Anchored
+from nppac.errors import UserError
+from nppac.types import Batch, ReferenceStats
+
+OBS_DIM, ACTION_DIM, ROWS = 3, 2, 8
+KEY = jax.random.key(0)
+AGENT = Anchored(policy_hidden=(16,), critic_hidden=(16,))
+LOC = jnp.linspace(-0.5, 0.5, ROWS * ACTION_DIM).reshape(ROWS, ACTION_DIM)
+STATS = ReferenceStats(LOC, jnp.full((ROWS, ACTION_DIM), 0.2))
+OBS = jax.random.normal(KEY, (ROWS, OBS_DIM))
+
+
+def make_batch():
+    return Batch(
+        obs=OBS,
+        action=LOC,
+        reward=jnp.ones(ROWS),
+        next_obs=OBS + 0.1,
+        discount_mask=jnp.ones(ROWS),
+        reference=STATS,
+        next_reference=STATS,
+        episode_end=jnp.zeros(ROWS),
+    )
+
+
+def changed(before, after):
+    leaves = zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True)
+    return any(not np.array_equal(a, b) for a, b in leaves)
+
+
+def test_the_fresh_policy_is_the_reference():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    np.testing.assert_allclose(AGENT.mode(state, OBS, STATS), LOC, atol=0.01)
+    still = replace(AGENT, exploration=0.0)
+    np.testing.assert_array_equal(
+        still.sample(state, OBS, STATS, KEY), AGENT.mode(state, OBS, STATS)
+    )
+
+
+def test_its_noise_is_a_share_of_the_references():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    draws = jax.vmap(lambda key: AGENT.sample(state, OBS, STATS, key))(jax.random.split(KEY, 4000))
+    np.testing.assert_allclose(draws.std(0), 0.5 * 0.2, rtol=0.1)
+
+
+def test_a_correction_stays_within_reach():
+    state = replace(AGENT, reach=1.5).init(KEY, OBS_DIM, ACTION_DIM)
+    policy = state.policy.given(STATS)
+    large = jax.tree.map(lambda weights: 1e5 * weights, policy.trunk)
+    far = replace(policy, trunk=large).mode(OBS) - LOC
+    np.testing.assert_allclose(jnp.abs(far), 1.5 * 0.2, rtol=1e-4)
+
+
+def test_the_penalty_is_that_of_the_means():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    trunk = jax.tree.map(lambda weights: 5.0 * weights, state.policy.trunk)
+    policy = replace(state.policy, trunk=trunk)
+    _, penalty = AGENT.act_with_log_ratio(policy, OBS, STATS, KEY, "normal")
+    correction = policy.correction(OBS)
+    np.testing.assert_allclose(penalty, 0.5 * jnp.sum(correction**2, axis=1), rtol=1e-4)
+
+
+def test_the_policy_waits_while_the_critics_learn():
+    agent = replace(AGENT, policy_waits=2)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    moved = []
+    for _ in range(4):
+        after, _ = agent.update(state, make_batch(), KEY, "normal")
+        assert changed(state.critic, after.critic)
+        moved.append(changed(state.policy, after.policy))
+        state = after
+    assert moved == [False, False, True, True]
+
+
+def test_it_does_not_act_without_its_reference():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    with pytest.raises(ValueError, match="acts only where its reference is given"):
+        AGENT.mode(state, OBS, None)
+
+
+@pytest.mark.parametrize("settings", [{"spread": 0.0}, {"reach": -1.0}, {"policy_waits": -1}])
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(UserError, match=next(iter(settings))):
+        Anchored(**settings)
