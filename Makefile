@@ -23,6 +23,7 @@ lint: $(STAMP)
 
 bench: $(STAMP)  ## speed and memory, each beside its peer
 	$(BIN)/python benchmarks/reference_overhead.py
+	$(BIN)/python benchmarks/references.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -206,7 +206,7 @@ def fails(args, capsys, code=1):
         (["train", "--method", "nppca"], "Unknown method 'nppca'. Did you mean 'nppac'?"),
         (["train", "--preset", "papper"], "Unknown preset 'papper'. Did you mean 'paper'?"),
         (["train", "--task", TASK, "--demos", "no.npz"], "No demonstrations 'no.npz'"),
-        (["train", "--task", TASK], "The GP reference needs demonstrations: give --demos"),
+        (["train", "--task", TASK], "The reference 'gp' needs demonstrations: give --demos"),
         (["train", "--task", TASK, "--steps", "7"], "'steps' is 7; it must be a positive multiple"),
         (["train", "--critics", "0"], "'critics' is 0; it must be positive."),
         (["train", "--temperature", "0"], "'temperature' is 0.0; it must be positive."),

@@ -62,5 +62,5 @@ def test_the_user_s_own_functions(demos, tmp_path):
 
 
 def test_what_is_no_reference_is_named(demos, tmp_path):
-    with pytest.raises(UserError, match="No reference 'gq'"):
-        doctor(TASK, demos, "gq", tmp_path)
+    with pytest.raises(UserError, match="Did you mean 'network'"):
+        doctor(TASK, demos, "netwrk", tmp_path)

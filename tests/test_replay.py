@@ -77,7 +77,7 @@ def test_restoring_gives_the_same_replay():
 @pytest.mark.parametrize(("loc", "scale", "message"), [
     (np.zeros((2, 3)), np.zeros((2, 2)), "loc"),
     (np.zeros((2, 3)), np.array([[1, 1, 1], [1, -1, 1.0]]), "row 1"),
-    (np.full((2, 3), np.nan), np.ones((2, 3)), "non-finite"),
+    (np.full((2, 3), np.nan), np.ones((2, 3)), "loc that is not finite"),
 ])  # fmt: skip
 def test_a_sick_reference_is_named(loc, scale, message):
     with pytest.raises(UserError, match=message):

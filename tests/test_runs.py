@@ -1,6 +1,6 @@
 import json
 import shutil
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from typing import get_args
@@ -14,7 +14,7 @@ from nppac.agents.methods import METHODS
 from nppac.errors import UserError
 from nppac.files import TEMPORARY, write_arrays
 from nppac.presets import PAPER, Preset, preset
-from nppac.references import GPConfig, UniformReference, load_reference
+from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.results import load_metrics
 from nppac.runs import (
     RunConfig,
@@ -154,6 +154,19 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path, finished):
     assert_same_run(directory, finished)
 
 
+NETWORK = NetworkConfig(hidden=(8,), max_epochs=2, entropy_bonus="tuned")
+
+
+@pytest.mark.parametrize("reference", ["network", "mixed:gp+dropout", "constant"])
+def test_a_run_against_any_reference_is_resumed(tmp_path, demos, reference, capsys):
+    config = make_config(reference=reference, demos=demos, network=NETWORK)
+    start_run(config, tmp_path / "run")
+    assert read_config(tmp_path / "run").network == NETWORK
+    capsys.readouterr()
+    resume_run(tmp_path / "run", steps=120)
+    assert "Imported" not in capsys.readouterr().err
+
+
 def test_a_run_cut_after_its_configuration_starts_over(tmp_path, finished):
     for kept in (["config.json"], ["config.json", "reference.npz"]):
         directory = tmp_path / f"with-{len(kept)}"
@@ -169,7 +182,7 @@ def test_a_run_cut_after_its_configuration_starts_over(tmp_path, finished):
 
 def test_a_resumed_run_asks_the_reference_that_it_began_with(tmp_path, finished, monkeypatch):
     shutil.copytree(finished, tmp_path / "run")
-    monkeypatch.setattr(runs, "fit_reference", lambda *_: pytest.fail("fitted again"))
+    monkeypatch.setattr(runs, "fitted_reference", lambda *_, **__: pytest.fail("fitted again"))
     resume_run(tmp_path / "run", steps=120)
     assert state_of(tmp_path / "run")["progress/env_steps"] == 120
 
@@ -243,10 +256,10 @@ MISTAKES = {
         lambda path: {"reference": "gp", "demos": wrong_shape(path / "d.npz")},
         r"d\.npz: episode 0.*actions have 1 entries where .*Reach-v0 has 2",
     ),
-    "no such reference": (lambda path: {"reference": "absent"}, "no file absent"),
+    "no such reference": (lambda path: {"reference": "absent"}, "Unknown reference 'absent'"),
     "a reference of another task": (
         lambda path: {"reference": saved(path / "r.npz", UniformReference(5))},
-        "The reference does not fit the task .* 3 observations and 2 actions",
+        "The reference .* does not fit the task .* 3 observations and 2 actions",
     ),
     "a file that is no reference": (
         lambda path: {"reference": wrong_shape(path / "d.npz")},
@@ -278,10 +291,10 @@ def test_a_mistake_leaves_no_directory_behind(tmp_path, mistake):
 
 
 def test_a_fit_that_fails_leaves_no_directory_behind(tmp_path, gp_config, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "fit_gp", fail)
+    monkeypatch.setattr(runs, "fitted_reference", fail)
     with pytest.raises(KeyboardInterrupt):
         start_run(gp_config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -309,23 +322,6 @@ def test_a_saved_reference_can_be_used_again(tmp_path, finished):
     ).read_bytes()
     obs = np.ones((2, OBS_DIM), np.float32)
     assert load_reference(finished / "reference.npz").mean(obs).shape == (2, ACTION_DIM)
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "auto"])
-def test_the_bar_of_a_fit_has_the_total_that_the_fit_counts_to(monkeypatch, demos, kernel):
-    """With `auto` the trials of every kernel count too: the bar must not run past its end."""
-    totals = []
-
-    @contextmanager
-    def bar(description, total):
-        totals.append(total)
-        yield None
-
-    monkeypatch.setattr(runs, "progress_bar", bar)
-    monkeypatch.setattr(runs, "fit_gp", lambda *_: None)
-    config = GPConfig(kernel=kernel)
-    runs.fit_reference(load_task_demos(get_task(TASK), demos, None), config)
-    assert totals == [config.total_steps]
 
 
 def test_demonstrations_are_cut_to_the_tasks_length(demos):

@@ -10,16 +10,17 @@ import numpy as np
 from nppac.demos import Demos
 from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose, rollout_states
 from nppac.diagnostics.broken import BrokenReference, ask
-from nppac.errors import UserError
 from nppac.figures.doctor import draw_diagnosis
 from nppac.files import write_json
-from nppac.progress import Advance, silent
-from nppac.references import GPConfig
-from nppac.references.base import Reference
-from nppac.references.catalogue import REFERENCES, fit_reference
-from nppac.references.loading import load_reference
-from nppac.references.network_config import NetworkConfig
-from nppac.runs import load_task_demos
+from nppac.progress import progress_bar
+from nppac.references import (
+    GPConfig,
+    NetworkConfig,
+    Reference,
+    fitted_reference,
+    given_reference,
+)
+from nppac.runs import load_task_demos, provenance
 from nppac.tasks import TaskSpec, get_task, make_env
 
 DIAGNOSIS_FILE = "diagnosis.json"
@@ -48,7 +49,6 @@ def doctor(
     seed: int = 0,
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
-    advance: Advance = silent,
 ) -> Diagnosis:
     """Diagnose a reference: a name to fit, the file of a saved one, or `module:function`.
 
@@ -60,20 +60,18 @@ def doctor(
     spec = get_task(task)
     loaded = load_task_demos(spec, demos or task, None)
     assert loaded is not None
-    fitted = is_fitted(reference)
-    split = split_demos(loaded, seed) if fitted else Split(loaded, loaded, held_out=False)
+    subject, split = given_reference(reference), Split(loaded, loaded, held_out=False)
+    if subject is None:
+        split = split_demos(loaded, seed)
+        data, settings = (split.fit.obs, split.fit.actions), {"gp": gp, "network": network}
+        subject = fitted_reference(reference, *data, seed=seed, **settings)
     about = {"task": task, "demos": demos or task, "reference": reference, "seed": seed}
-    subject = _obtain(reference, split.fit, seed, gp, network, advance)
     diagnosis = examine(spec, subject, split, episodes=episodes, seed=seed, about=about)
-    write_json(Path(out_dir) / DIAGNOSIS_FILE, diagnosis.as_dict())
+    record = {**diagnosis.as_dict(), "provenance": provenance()}
+    write_json(Path(out_dir) / DIAGNOSIS_FILE, record)
     if diagnosis.verdict != "broken":
         draw_diagnosis(diagnosis, Path(out_dir) / FIGURE_FILE)
     return diagnosis
-
-
-def is_fitted(name: str) -> bool:
-    """Whether a reference of this name is fitted to demonstrations, rather than given."""
-    return name in REFERENCES or name.startswith("mixed:")
 
 
 def split_demos(demos: Demos, seed: int) -> Split:
@@ -115,26 +113,6 @@ def examine(
     return diagnose(reference, evidence, seed=seed, online=online, about=about)
 
 
-def _obtain(
-    name: str,
-    demos: Demos,
-    seed: int,
-    gp: GPConfig | None,
-    network: NetworkConfig | None,
-    advance: Advance,
-) -> Reference:
-    if not is_fitted(name) and Path(name).is_file():
-        return load_reference(name)
-    if is_fitted(name) or ":" in name:
-        return fit_reference(
-            name, demos.obs, demos.actions, seed=seed, advance=advance, gp=gp, network=network
-        )
-    raise UserError(
-        f"No reference '{name}': it is none of {', '.join(REFERENCES)}, no mixed:MEAN+SCALE, no "
-        "file, and no function given as module:function."
-    )
-
-
 def _answers(reference: Reference, evidence: Evidence) -> bool:
     """Whether the reference can act at all; if not, `diagnose` says why."""
     try:
@@ -149,7 +127,11 @@ def _act(
 ) -> np.ndarray:
     envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
     try:
-        return rollout_states(envs, reference, noise=noise, episodes=episodes, seed=seed)
+        rounds = -(-episodes // len(envs))
+        with progress_bar("Acting", rounds * (spec.horizon or 1000)) as advance:
+            return rollout_states(
+                envs, reference, noise=noise, episodes=episodes, seed=seed, advance=advance
+            )
     finally:
         for env in envs:
             env.close()

@@ -34,6 +34,11 @@ def silent(done: int, status: str = "") -> None:
     """The progress that shows nothing."""
 
 
+def after(offset: int, advance: Advance, what: str = "") -> Advance:
+    """The progress of a part that begins when `offset` of the whole is done; `what` names it."""
+    return lambda done, status="": advance(offset + done, " ".join(filter(None, (what, status))))
+
+
 @contextmanager
 def progress_bar(description: str, total: int, done: int = 0) -> Iterator[Advance]:
     """Yield a function `advance(done, status)` that shows how far `description` has come.

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from nppac.errors import UserError
+from nppac.references.checks import checked_answer
 from nppac.types import Ahead, Batch, Episode, ReferenceStats
 
 
@@ -155,21 +156,7 @@ def transitions(episodes: Sequence[Episode], ask: Callable[[np.ndarray], Referen
 
 def checked_stats(stats: ReferenceStats, observations: np.ndarray) -> ReferenceStats:
     """`stats`, or an error that says what is wrong with them and where."""
-    loc, scale = np.asarray(stats.loc, np.float32), np.asarray(stats.scale, np.float32)
-    if loc.shape != scale.shape or loc.ndim != 2 or len(loc) != len(observations):
-        raise UserError(
-            f"The reference answered {len(observations)} observations with loc {loc.shape} and "
-            f"scale {scale.shape}; both must be ({len(observations)}, action dimension)."
-        )
-    bad = np.any(~(np.isfinite(loc) & np.isfinite(scale) & (scale > 0)), axis=1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise UserError(
-            f"The reference gave a non-finite value or a scale that is not positive at {bad.sum()} "
-            f"of {len(loc)} observations, first at row {row}: loc {loc[row]}, scale {scale[row]}. "
-            "Check its variance there; a floor on the variance or a refit removes it."
-        )
-    return ReferenceStats(loc, scale)
+    return checked_answer(stats, len(observations))
 
 
 def _rows(episodes: Sequence[Episode]) -> np.ndarray:

@@ -26,8 +26,17 @@ from nppac.errors import UserError
 from nppac.evaluation import evaluate
 from nppac.files import read_json, remove_leftovers, write_json
 from nppac.progress import progress_bar
-from nppac.references import GPConfig, UniformReference, fit_gp, load_reference
-from nppac.references.base import Reference
+from nppac.references import (
+    CustomReference,
+    GPConfig,
+    NetworkConfig,
+    Reference,
+    UniformReference,
+    checked_answer,
+    fitted_reference,
+    given_reference,
+    load_reference,
+)
 from nppac.results import (
     CHECKPOINT_FILE,
     CONFIG_FILE,
@@ -59,13 +68,15 @@ class RunConfig:
     demo_episodes: int | None = None
     """Use only the first so many demonstrations."""
     reference: str = "gp"
-    """Reference policy: `gp` to fit one, `uniform`, or the file of a saved one."""
+    """Reference policy: a name to fit, `module:function`, or the file of a saved one."""
     seed: int = 0
     """Seed of everything random."""
     agent: Any = field(default_factory=KLActorCritic)
     """The method's agent, which is also its settings."""
     gp: GPConfig = field(default_factory=GPConfig)
     """How the GP is fitted and asked."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    """How a reference that is made of networks is fitted."""
     schedule: Schedule = field(default_factory=Schedule)
     """How long and how often."""
 
@@ -117,8 +128,18 @@ def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any
     demos = load_task_demos(spec, config.demos, config.demo_episodes)
     if not (directory / REFERENCE_FILE).exists():  # killed before it was written
         obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
-    reference = load_reference(directory / REFERENCE_FILE)
+    reference = _saved_reference(config, directory)
+    if isinstance(reference, CustomReference):
+        print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
     return _train(config, make_problem(config, spec, demos, reference), directory)
+
+
+def _saved_reference(config: RunConfig, directory: Path) -> Reference:
+    """The run's own reference; a function is imported only if its configuration names it too.
+
+    That trusts `config.json` as far as it is trusted anyway: a task's id may name a module.
+    """
+    return load_reference(directory / REFERENCE_FILE, trusted=config.reference)
 
 
 def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
@@ -138,8 +159,7 @@ def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
 
 def _train(config: RunConfig, problem: Problem, directory: Path) -> dict[str, Any]:
     # Always the saved reference, so that a resumed run asks the very same one.
-    saved = load_reference(directory / REFERENCE_FILE)
-    problem = dataclasses.replace(problem, reference=saved)
+    problem = dataclasses.replace(problem, reference=_saved_reference(config, directory))
     run = train(problem, config.agent, config.schedule, config.seed, directory)
     summary = summarise(config, directory, run)
     write_json(directory / SUMMARY_FILE, summary)
@@ -164,23 +184,19 @@ def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) ->
 
 
 def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> Reference:
-    """Fit the named reference, or load a saved one."""
+    """Fit the named reference with progress, or take the function or file that was given."""
     if config.reference == "uniform":
         return UniformReference(action_dim(make_env(spec)))
-    if config.reference != "gp":
-        return load_reference(config.reference)
+    given = given_reference(config.reference)
+    if given is not None:
+        return given
     if demos is None:
         raise UserError(
-            "The GP reference needs demonstrations: give --demos a file, a Minari id or an "
-            "embedded name (`nppac demos list` shows them)."
+            f"The reference '{config.reference}' needs demonstrations: give --demos a file, a "
+            "Minari id or an embedded name (`nppac demos list` shows them)."
         )
-    return fit_reference(demos, config.gp)
-
-
-def fit_reference(demos: Demos, config: GPConfig) -> Reference:
-    """Fit a GP to the demonstrations, with progress."""
-    with progress_bar("Fitting the GP", config.total_steps) as advance:
-        return fit_gp(demos.obs, demos.actions, config, advance)
+    settings = {"seed": config.seed, "gp": config.gp, "network": config.network}
+    return fitted_reference(config.reference, demos.obs, demos.actions, **settings)
 
 
 def make_problem(
@@ -191,7 +207,7 @@ def make_problem(
     check_demos(config, demos)
     if demos is not None and reads_rewards(config):
         demos = task_rewards(demos, spec)
-    check_fits(reference.mean, "The reference", spec, env)
+    _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
     reported(config.agent, obs_dim(env), action_dim(env), reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
@@ -225,6 +241,21 @@ def reads_rewards(config: RunConfig) -> bool:
     return needs in ("rewards", "episodes") or bool(asked)
 
 
+def _check_reference(
+    reference: Reference, what: str, spec: TaskSpec, env: gymnasium.Env, demos: Demos | None
+) -> None:
+    """Ask about a few states, to see before anything is written that the answers are densities."""
+    obs = np.zeros((1, obs_dim(env)), np.float32) if demos is None else demos.obs[:16]
+    try:
+        answer = reference(obs)
+    except (TypeError, UserError) as error:
+        if isinstance(reference, CustomReference):  # names itself and what it did
+            raise
+        raise _misfit(what, spec, env) from error
+    if checked_answer(answer, len(obs), what).loc.shape[1] != action_dim(env):
+        raise _misfit(what, spec, env)
+
+
 def check_fits(act: Policy, what: str, spec: TaskSpec, env: gymnasium.Env) -> None:
     """Ask for one action, to see that a policy or a reference's mean is one of this task."""
     try:
@@ -232,10 +263,14 @@ def check_fits(act: Policy, what: str, spec: TaskSpec, env: gymnasium.Env) -> No
     except (TypeError, UserError):  # a network's refusal, a GP's
         fits = False
     if not fits:
-        raise UserError(
-            f"{what} does not fit the task {spec.name}, which has {obs_dim(env)} observations and "
-            f"{action_dim(env)} actions: it was made for another."
-        )
+        raise _misfit(what, spec, env)
+
+
+def _misfit(what: str, spec: TaskSpec, env: gymnasium.Env) -> UserError:
+    return UserError(
+        f"{what} does not fit the task {spec.name}, which has {obs_dim(env)} observations and "
+        f"{action_dim(env)} actions: it was made for another."
+    )
 
 
 def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
@@ -389,7 +424,9 @@ def _from_json(kind: Any, value: Any, where: str) -> Any:
         values = {k: _from_json(hints[k], v, f"{where}: '{k}'") for k, v in value.items()}
         return typing.cast(Any, kind)(**values)
     if typing.get_origin(kind) in (types.UnionType, typing.Union) and value is not None:
-        return _from_json(typing.get_args(kind)[0], value, where)
+        first, *others = typing.get_args(kind)
+        words = [word for other in others for word in typing.get_args(other)]  # of a Literal
+        return value if value in words else _from_json(first, value, where)
     numbers = int | float if kind is float else kind
     if kind in (bool, int, float, str) and not isinstance(value, numbers):
         raise UserError(f"{where} is {value!r}; expected {kind.__name__}.")

@@ -27,6 +27,8 @@ KINDS = {
     "ensemble": "ensemble",
     "dropout": "dropout",
     "constant": "constant_variance",
+    "constant-0.005": "constant_variance",
+    "constant-0.001": "constant_variance",
     "uniform": "uniform",
 }
 
@@ -57,6 +59,9 @@ def test_names_carry_their_settings():
     assert fit("network-entropy").summary()["entropy_bonus"] == "tuned"
     assert fit("network-tikhonov").summary()["tikhonov"] == 1e-3
     assert fit("laplace").family == "laplace"
+    assert fit("constant").summary()["variance"] == 1e-2
+    assert fit("constant-0.005").summary()["variance"] == 5e-3
+    assert fit("constant-0.001").summary()["variance"] == 1e-3
     assert fit("dropout").summary()["tikhonov"] == 5e-7
     assert fit("dropout").summary()["passes"] == 20
     assert len(fit("ensemble").summary()["hidden"]) == 2
@@ -75,6 +80,8 @@ def test_seed_is_the_fits():
     first, other, again = (fit("network", seed=seed) for seed in (3, 4, 3))
     np.testing.assert_array_equal(first(obs).loc, again(obs).loc)
     assert (first(obs).loc != other(obs).loc).any()
+    own = fit_reference("network", *small.make_data(), seed=4, network=replace(NETWORK, seed=3))
+    np.testing.assert_array_equal(first(obs).loc, own(obs).loc)
 
 
 def test_mixed_takes_mean_then_scale():

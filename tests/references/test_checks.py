@@ -24,7 +24,10 @@ def test_good_answers_become_float32():
         ((GOOD, GOOD[:, :2]), r"loc \(2, 3\) and scale \(2, 2\); both must be \(2, action"),
         ((GOOD[0], GOOD[0]), r"loc \(3,\)"),
         ((GOOD[:1], GOOD[:1]), r"loc \(1, 3\)"),
-        ((changed(np.nan), GOOD), "loc that is not finite at 1 of 2 observations, first at row 1"),
+        (
+            (changed(np.nan), GOOD),
+            "loc that is not finite at 1 of 2 observations, first nan at row 1, action 2",
+        ),
         ((GOOD, changed(np.inf)), "scale that is not finite"),
         ((GOOD, changed(0.0)), "scale that is not positive"),
         ((GOOD, changed(-1.0)), "scale that is not positive"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nppac.errors import UserError
-from nppac.references import CustomReference, load_reference
+from nppac.references import ConstantVarianceReference, CustomReference, load_reference
 
 MODULE = """
 import numpy as np
@@ -43,7 +43,7 @@ def test_asks_the_function_and_round_trips(module):
     np.testing.assert_allclose(reference(obs).loc, 0.5 * obs[:, :2])
     np.testing.assert_allclose(reference(obs).scale, 0.3)
     reference.save(module / "reference.npz")
-    loaded = load_reference(module / "reference.npz")
+    loaded = load_reference(module / "reference.npz", trusted="my_robot:policy")
     assert isinstance(loaded, CustomReference)
     assert loaded.summary() == {"kind": "custom", "name": "my_robot:policy", "family": "laplace"}
     np.testing.assert_array_equal(loaded.mean(obs), reference.mean(obs))
@@ -88,5 +88,15 @@ def test_a_vanished_function_is_named(module):
     CustomReference.named("my_robot:policy").save(module / "reference.npz")
     (module / "my_robot.py").write_text("")
     sys.modules.pop("my_robot")
-    with pytest.raises(UserError, match="my_robot"):
-        load_reference(module / "reference.npz")
+    with pytest.raises(UserError, match="Unknown function in module 'my_robot' 'policy'"):
+        load_reference(module / "reference.npz", trusted="my_robot:policy")
+
+
+@pytest.mark.parametrize("trusted", [None, "my_robot:negative", "gp"])
+@pytest.mark.parametrize("wrap", [lambda r: r, lambda r: ConstantVarianceReference(r, 0.1)])
+def test_a_file_never_imports_what_its_reader_did_not_name(module, trusted, wrap):
+    wrap(CustomReference.named("my_robot:policy")).save(module / "reference.npz")
+    sys.modules.pop("my_robot")
+    with pytest.raises(UserError, match="--reference my_robot:policy"):
+        load_reference(module / "reference.npz", trusted=trusted)
+    assert "my_robot" not in sys.modules

@@ -16,9 +16,12 @@ from nppac.cli.demos import (
     demos_record,
     demos_relabel,
 )
+from nppac.cli.doctor import doctor_command
+from nppac.cli.fit import fit, references
 from nppac.cli.policies import compare, evaluate, render
+from nppac.cli.reproduce import reproduce
 from nppac.cli.show import console
-from nppac.cli.training import fit, resume, train
+from nppac.cli.training import resume, train
 from nppac.errors import UserError, unknown_name
 from nppac.tasks import TASKS
 
@@ -52,7 +55,11 @@ def methods() -> None:
     out.print(table)
 
 
-RAW: dict[str, Callable[[Sequence[str]], None]] = {"train": train, "fit": fit}
+RAW: dict[str, Callable[[Sequence[str]], None]] = {
+    "train": train,
+    "fit": fit,
+    "doctor": doctor_command,
+}
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "compare": compare,
@@ -65,10 +72,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demos relabel": demos_relabel,
     "tasks": tasks,
     "methods": methods,
+    "references": references,
+    "reproduce": reproduce,
 }
 HELP: dict[str, str] = {
     "train": "Train a policy from demonstrations.",
-    "fit": "Fit a GP reference to demonstrations and save it.",
+    "fit": "Fit a reference policy to demonstrations and save it.",
+    "doctor": "Judge a reference policy by its variance on and off the data.",
 } | {name: (command.__doc__ or "").splitlines()[0] for name, command in COMMANDS.items()}
 
 

@@ -53,13 +53,28 @@ def flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def show_reference(summary: dict[str, Any]) -> None:
-    """A reference's scalars in one table and each of its vectors in another."""
-    scalars = {k: v for k, v in summary.items() if not isinstance(v, list | tuple | dict)}
-    show("Reference", scalars)
+def show_reference(title: str, summary: dict[str, Any]) -> None:
+    """A reference's facts in one table, each of its long vectors and inner references in another.
+
+    Of inner references the vectors are left out, so that all fits on one screen.
+    """
+    _show_facts(title, summary)
     for name, values in summary.items():
-        if isinstance(values, list | tuple) and values and isinstance(values[0], float):
+        if _is_long(values):
             show_vector(name, values)
+
+
+def _show_facts(title: str, summary: dict[str, Any]) -> None:
+    inner = {k: v for k, v in summary.items() if isinstance(v, dict)}
+    facts = {k: v for k, v in summary.items() if k not in inner and not _is_long(v)}
+    show(title, facts)
+    for name, part in inner.items():
+        if "kind" in part:
+            _show_facts(f"{title}, its {name}", part)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], float)
 
 
 def show_vector(name: str, values: Sequence[float]) -> None:

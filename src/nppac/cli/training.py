@@ -1,4 +1,4 @@
-"""Commands that make things: `train`, `resume` and `fit`."""
+"""Commands that train: `train` and `resume`."""
 
 import re
 import shlex
@@ -13,15 +13,13 @@ import tyro
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
-from nppac.cli.show import flatten, show, show_reference
-from nppac.errors import UserError
+from nppac.cli.show import flatten, show
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.presets import Preset, preset
 from nppac.references import GPConfig
 from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
-from nppac.runs import RunConfig, fit_reference, load_task_demos, resume_run, start_run
+from nppac.runs import RunConfig, resume_run, start_run
 from nppac.schedule import Schedule
-from nppac.tasks import get_task
 from nppac.training import Interrupted
 
 A = TypeVar("A")
@@ -114,34 +112,3 @@ def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
     draw_learning_curves({summary["method"]: [metrics]}, picture, title=directory.name)
     show("Summary", {k: v for k, v in flatten(summary).items() if v is not None})
     print(f"Run: {directory}\nPicture: {picture}")
-
-
-@dataclass(frozen=True)
-class FitArgs:
-    """Fit a GP reference to demonstrations and save it."""
-
-    task: str = "door"
-    """The task that the demonstrations are of."""
-    demos: OptionalDemos = None
-    """Demonstrations: a file, a Minari id or an embedded name; by default the task's embedded."""
-    demo_episodes: OptionalCount = None
-    """Use only the first so many demonstrations."""
-    out: Path = Path("reference.npz")
-    """File to save the reference to."""
-    gp: Annotated[GPConfig, tyro.conf.OmitArgPrefixes] = field(default_factory=GPConfig)
-
-
-def fit(argv: Sequence[str]) -> None:
-    """Parse with the task's preset as defaults, fit, print the lengthscales and save."""
-    chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
-    base = preset(chosen.task)
-    args = tyro.cli(
-        FitArgs, args=argv, default=FitArgs(base.task, base.demos, gp=base.gp), prog="nppac fit"
-    )
-    demos = load_task_demos(get_task(args.task), args.demos, args.demo_episodes)
-    if demos is None:
-        raise UserError(f"There are no embedded demonstrations of '{args.task}': give --demos.")
-    reference = fit_reference(demos, args.gp)
-    reference.save(args.out)
-    show_reference(reference.summary())
-    print(f"Saved to {args.out}")

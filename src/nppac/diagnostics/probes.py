@@ -5,14 +5,15 @@ deviation over the demonstrations: ‖(s - s̄)/std‖ / √o. At distance 1 eve
 one standard deviation, on average.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import gymnasium as gym
 import numpy as np
 from scipy.spatial import KDTree
 
+from nppac.progress import Advance, silent
 from nppac.references.base import Reference
 from nppac.rollout import episode_seeds, rollout
 
@@ -92,18 +93,26 @@ def displaced(
 
 
 def rollout_states(
-    envs: Sequence[gym.Env], reference: Reference, *, noise: float, episodes: int, seed: int
+    envs: Sequence[gym.Env],
+    reference: Reference,
+    *,
+    noise: float,
+    episodes: int,
+    seed: int,
+    advance: Advance = silent,
 ) -> np.ndarray:
     """States (n, o) that the reference's mean reaches with Gaussian exploration of scale `noise`.
 
     Every dimension of the action gets noise of its own at each step, as an online policy adds it.
+    `advance` counts the steps that all environments take together.
     """
-    rng = np.random.default_rng(seed)
+    rng, steps = np.random.default_rng(seed), itertools.count(1)
 
     def act(rows: np.ndarray) -> np.ndarray:
+        advance(next(steps))
         loc = np.asarray(reference.mean(rows))
         return loc + noise * rng.standard_normal(loc.shape)
 
-    seeds = islice(episode_seeds(seed, "doctor"), episodes)
+    seeds = itertools.islice(episode_seeds(seed, "doctor"), episodes)
     played = rollout(envs, act, seeds)
     return np.concatenate([episode.observations[:-1] for episode in played])

@@ -93,9 +93,9 @@ def judge(ways: Mapping[str, OffData], limits: Thresholds) -> tuple[Verdict, str
         )
     if way.worst < limits.growth:
         return "flat", (
-            f"Off the data the variance hardly changes: it is {numbers} that on the data, where "
-            f"{limits.growth:g} times or more is healthy. The reference does not say where it "
-            "knows nothing."
+            f"Off the data the variance grows too little (worst: {worst}): it is {numbers} that "
+            f"on the data, where {limits.growth:g} times or more along every way is healthy. The "
+            "reference does not say clearly where it knows nothing."
         )
     return "healthy", f"Off the data the variance grows: it is {numbers} that on the data."
 

@@ -50,6 +50,8 @@ def draw_diagnosis(diagnosis: Diagnosis, path: str | Path) -> None:
         fontsize=8,
     )
     axes[2].set_title("Gradient of the same policy")
+    for axis in axes[:3]:
+        _span_a_decade(axis)
     _draw_calibration(axes[3], diagnosis.calibration)
     figure.suptitle(_title(diagnosis), fontsize=13, fontweight="bold", parse_math=False)
     figure.supxlabel(_sentence(diagnosis), fontsize=9, parse_math=False)
@@ -74,6 +76,14 @@ def _draw_profiles(axis: Axes, diagnosis: Diagnosis, quantity: str, label: str) 
     axis.grid(alpha=0.3)
 
 
+def _span_a_decade(axis: Axes) -> None:
+    """At least a factor of 10 from bottom to top: a small change must not look like a large one."""
+    low, high = axis.get_ylim()
+    if high < 10.0 * low:
+        middle = (low * high) ** 0.5
+        axis.set_ylim(middle / 10**0.5, middle * 10**0.5)
+
+
 def _draw_calibration(axis: Axes, calibration: Calibration) -> None:
     levels = [float(level.rstrip("%")) for level in calibration.coverage]
     shares = [100.0 * share for share in calibration.coverage.values()]
@@ -81,12 +91,16 @@ def _draw_calibration(axis: Axes, calibration: Calibration) -> None:
     axis.plot(levels, shares, **line_style(0), ms=6, lw=1.6, label="this reference")
     for level, share in zip(levels, shares, strict=True):
         axis.annotate(
-            f"{share:.1f} %", (level, share), (0, -16), textcoords="offset points", fontsize=8
+            f"{share:.1f} %",
+            (level, share),
+            (6, -10),
+            textcoords="offset points",
+            fontsize=8,
         )
     axis.set(
         xlabel="central interval (%)",
         ylabel="demonstrated actions inside it (%)",
-        xlim=(0, 104),
+        xlim=(0, 120),
         ylim=(0, 104),
     )
     which = "held-out" if calibration.held_out else "known"

@@ -14,9 +14,6 @@ from nppac.files import read_arrays
 DARKEST, WIDEST = 1e-8, 6.0
 """Least variance that is drawn apart from smaller ones, and most decades in one colour scale."""
 
-MOST_POINTS = 2500
-"""Demonstrated states that are drawn: a long gait's lines would cover the map."""
-
 
 def draw_maps(data: Path, picture: Path, title: str) -> None:
     """Every row of the saved maps, its panels side by side in blocks of three."""
@@ -70,8 +67,7 @@ def _draw_map(axis: Axes, row: Mapping[str, np.ndarray], k: int, norm: LogNorm):
         shading="gouraud",
         rasterized=True,
     )
-    thinned = row["demos"][:: max(1, len(row["demos"]) // MOST_POINTS)]
-    axis.plot(*thinned.T, ".", color="black", ms=1.0, mew=0.0)
+    axis.plot(*row["demos"].T, ".", color="black", ms=1.0, mew=0.0)
     share = 100.0 * row["explained"]
     axis.set(
         title=str(row["panels"][k]),

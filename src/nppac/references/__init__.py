@@ -15,6 +15,7 @@ from nppac.references.marginal_likelihood import GPParams
 from nppac.references.mixed import MixedReference
 from nppac.references.network import NetworkReference, fit_network
 from nppac.references.network_config import NetworkConfig
+from nppac.references.obtain import fitted_reference, given_reference
 
 __all__ = [
     "REFERENCES",
@@ -38,5 +39,7 @@ __all__ = [
     "fit_network",
     "fit_reference",
     "fit_steps",
+    "fitted_reference",
+    "given_reference",
     "load_reference",
 ]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nppac.errors import UserError, unknown_name
-from nppac.progress import Advance, silent
+from nppac.progress import Advance, after, silent
 from nppac.references.base import Reference
 from nppac.references.custom import CustomReference
 from nppac.references.dropout import fit_dropout
@@ -19,7 +19,7 @@ from nppac.references.mixed import MixedReference
 from nppac.references.network import fit_network
 from nppac.references.network_config import NetworkConfig
 
-CONSTANT_VARIANCE = 1e-2
+CONSTANT_VARIANCES = {"constant": 1e-2, "constant-0.005": 5e-3, "constant-0.001": 1e-3}
 TIKHONOV = 1e-3
 _MIXED = "mixed:"
 
@@ -69,8 +69,11 @@ def _uniform(description: str) -> Entry:
     return Entry(description, fit, lambda settings: 0)
 
 
-def _constant(gp: Reference) -> Reference:
-    return ConstantVarianceReference(gp, CONSTANT_VARIANCE)
+def _constant(variance: float) -> Entry:
+    def finish(gp: Reference) -> Reference:
+        return ConstantVarianceReference(gp, variance)
+
+    return _gp(f"Mean of the GP with variance {variance:g} everywhere.", finish)
 
 
 REFERENCES: dict[str, Entry] = {
@@ -85,7 +88,7 @@ REFERENCES: dict[str, Entry] = {
     "laplace": _network("Network with a Laplace density.", family="laplace"),
     "ensemble": _network("Deep ensemble of 15 networks.", fit_ensemble, tikhonov=WEIGHT_DECAY / 2),
     "dropout": _network("Network with dropout, 20 passes.", fit_dropout, tikhonov=WEIGHT_DECAY / 2),
-    "constant": _gp("Mean of the GP with variance 0.01 everywhere.", _constant),
+    **{name: _constant(variance) for name, variance in CONSTANT_VARIANCES.items()},
     "uniform": _uniform("Uniform over the action box, as in maximum-entropy learning."),
 }
 """Beside these, `mixed:MEAN+SCALE` joins two of them and `module:function` is the user's own."""
@@ -103,14 +106,15 @@ def fit_reference(
 ) -> Reference:
     """Fit the named reference to observations (N, o) and actions (N, d).
 
-    `seed` replaces the settings' own; `advance` counts to `fit_steps(name, gp, network)`.
+    `seed` is that of settings whose own is left at 0; `advance` counts to
+    `fit_steps(name, gp, network)`.
     """
     settings = _settings(gp, network, seed)
     if _is_custom(name):
         return CustomReference.named(name)
     done, fitted = 0, []
-    for entry in _entries(name):
-        fitted.append(entry.fit(obs, actions, settings, _after(done, advance)))
+    for entry in entries_of(name):
+        fitted.append(entry.fit(obs, actions, settings, after(done, advance)))
         done += entry.steps(settings)
     return MixedReference(*fitted) if name.startswith(_MIXED) else fitted[0]
 
@@ -118,19 +122,19 @@ def fit_reference(
 def fit_steps(name: str, gp: GPConfig | None = None, network: NetworkConfig | None = None) -> int:
     """What `advance` counts to while the named reference is fitted; 0 where nothing is."""
     settings = _settings(gp, network, 0)
-    return 0 if _is_custom(name) else sum(entry.steps(settings) for entry in _entries(name))
+    return 0 if _is_custom(name) else sum(entry.steps(settings) for entry in entries_of(name))
 
 
 def _settings(gp: GPConfig | None, network: NetworkConfig | None, seed: int) -> Settings:
-    both = Settings(gp or GPConfig(), network or NetworkConfig())
-    return Settings(replace(both.gp, seed=seed), replace(both.network, seed=seed))
+    gp, network = gp or GPConfig(), network or NetworkConfig()
+    return Settings(replace(gp, seed=gp.seed or seed), replace(network, seed=network.seed or seed))
 
 
 def _is_custom(name: str) -> bool:
     return ":" in name and not name.startswith(_MIXED)
 
 
-def _entries(name: str) -> list[Entry]:
+def entries_of(name: str) -> list[Entry]:
     """The one entry of a plain name, or mean and scale of a mixed one."""
     names = name.removeprefix(_MIXED).split("+") if name.startswith(_MIXED) else [name]
     if name.startswith(_MIXED) and len(names) != 2:
@@ -139,7 +143,3 @@ def _entries(name: str) -> list[Entry]:
         if one not in REFERENCES:
             raise unknown_name("reference", one, REFERENCES)
     return [REFERENCES[one] for one in names]
-
-
-def _after(offset: int, advance: Advance) -> Advance:
-    return lambda done, status="": advance(offset + done, status)

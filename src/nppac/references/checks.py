@@ -16,17 +16,17 @@ def checked_answer(answer: Any, n: int, who: str = "The reference") -> Reference
             f"{who} answered {n} observations with loc {loc.shape} and scale {scale.shape}; both "
             f"must be ({n}, action dimension)."
         )
-    for what, bad in (
-        ("a loc that is not finite", ~np.isfinite(loc)),
-        ("a scale that is not finite", ~np.isfinite(scale)),
-        ("a scale that is not positive", ~(scale > 0)),
+    for what, array, bad in (
+        ("loc that is not finite", loc, ~np.isfinite(loc)),
+        ("scale that is not finite", scale, ~np.isfinite(scale)),
+        ("scale that is not positive", scale, ~(scale > 0)),
     ):
         if bad.any():
-            row = int(np.argmax(bad.any(1)))
+            row, action = np.argwhere(bad)[0]
             raise UserError(
-                f"{who} gave {what} at {bad.any(1).sum()} of {n} observations, first at row "
-                f"{row}: loc {loc[row]}, scale {scale[row]}. Check its variance there; a floor "
-                "on the variance or a refit removes it."
+                f"{who} gave a {what} at {bad.any(1).sum()} of {n} observations, first "
+                f"{array[row, action]:g} at row {row}, action {action}. A floor under its "
+                "variance or a refit may mend it."
             )
     return ReferenceStats(loc, scale)
 

@@ -21,7 +21,7 @@ FAMILIES: tuple[Family, ...] = ("normal", "laplace")
 class CustomReference(Reference):
     """The user's own policy: a Gaussian, or a Laplace density, with the function's loc and scale.
 
-    A file holds only the name: to load it imports the function again, with whatever that runs.
+    A file holds only the name, and is loaded only by who names the function as well.
     """
 
     def __init__(self, function: Callable[[np.ndarray], Any], name: str, family: str = "normal"):
@@ -56,9 +56,20 @@ class CustomReference(Reference):
         write_arrays(path, {key: np.asarray(value) for key, value in names.items()})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "CustomReference":
-        """The reference that `save` wrote, its function imported again."""
-        return cls.named(str(arrays["name"]), str(arrays["family"]))
+    def from_arrays(
+        cls, arrays: dict[str, np.ndarray], trusted: str | None = None
+    ) -> "CustomReference":
+        """The reference that `save` wrote; its function is imported only if it is the trusted one.
+
+        Reading a file must never run code that only the file asks for.
+        """
+        name = str(arrays["name"])
+        if name != trusted:
+            raise UserError(
+                f"This file only names the function '{name}', and a file is never allowed to "
+                f"import code. Name the function itself: --reference {name}"
+            )
+        return cls.named(name, str(arrays["family"]))
 
     def summary(self) -> dict[str, object]:
         """Kind, name and family."""
@@ -80,7 +91,7 @@ def import_function(name: str) -> Callable[[np.ndarray], Any]:
         ) from error
     function = getattr(module, attribute, None)
     if function is None:
-        public = [known for known in vars(module) if not known.startswith("_")]
+        public = [known for known, value in vars(module).items() if callable(value)]
         raise unknown_name(f"function in module '{module_name}'", attribute, public)
     if not callable(function):
         raise UserError(f"'{name}' is a {type(function).__name__}, not a function.")

@@ -50,12 +50,17 @@ def from_arrays(arrays: Arrays) -> Reference:
     return LOADERS[kind](arrays)
 
 
-def load_reference(path: str | Path) -> Reference:
-    """Read the reference that `Reference.save` wrote to `path`."""
+def load_reference(path: str | Path, trusted: str | None = None) -> Reference:
+    """Read the reference that `Reference.save` wrote to `path`.
+
+    Where it is a user's function, that is imported only if the caller names it as `trusted`.
+    """
     arrays = read_arrays(path)
     if "kind" not in arrays:
         raise UserError(f"{path} holds no reference policy. Give a file that `fit` wrote.")
     try:
+        if str(arrays["kind"]) == "custom":
+            return CustomReference.from_arrays(arrays, trusted)
         return from_arrays(arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(

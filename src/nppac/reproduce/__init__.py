@@ -1,5 +1,7 @@
 """The paper's figures that need no online training: compute, save, draw from what was saved."""
 
+import dataclasses
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,17 +11,21 @@ from nppac.figures.collapse import draw_collapse
 from nppac.figures.maps import draw_maps
 from nppac.figures.proposition import draw_proposition
 from nppac.figures.trajectories import draw_trajectories
-from nppac.progress import Advance, silent
+from nppac.files import write_json
+from nppac.progress import Advance, progress_bar
 from nppac.reproduce.collapse import compute_collapse
 from nppac.reproduce.maps import (
+    COEFFICIENTS,
     compute_ensemble,
     compute_entropy,
     compute_heatmaps,
     compute_tikhonov,
+    heatmap_steps,
 )
 from nppac.reproduce.proposition import compute_proposition
 from nppac.reproduce.sources import Effort, Sources, task_sources
-from nppac.reproduce.trajectories import compute_trajectories
+from nppac.reproduce.trajectories import TASK, compute_trajectories
+from nppac.runs import provenance
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class Recipe:
     """Name of the file that `compute` writes and `draw` reads."""
     compute: Callable[[Path, Sources, Effort, Advance], tuple[str, ...]]
     draw: Callable[[Path, Path], None]
+    steps: Callable[[Sources, Effort], int]
+    """What the progress of `compute` counts to."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,8 @@ class Reproduction:
 
     data: Path
     picture: Path
+    record: Path
+    """Settings, demonstrations, command and commit."""
     notes: tuple[str, ...] = ()
 
 
@@ -48,42 +58,49 @@ RECIPES: dict[str, Recipe] = {
         "heatmaps.npz",
         compute_heatmaps,
         lambda data, picture: draw_maps(data, picture, "Predictive variance off the data"),
+        heatmap_steps,
     ),
     "fig-collapse": Recipe(
         "Variance off the data during likelihood training of a network, over five seeds.",
         "collapse.npz",
         compute_collapse,
         draw_collapse,
+        lambda sources, effort: effort.seeds * effort.epochs,
     ),
     "fig-entropy": Recipe(
         "Variance of networks with an entropy bonus of 1e-2, 1e-3 and 1e-4.",
         "entropy.npz",
         compute_entropy,
         lambda data, picture: draw_maps(data, picture, "Likelihood + entropy bonus"),
+        lambda sources, effort: len(COEFFICIENTS) * effort.epochs,
     ),
     "fig-tikhonov": Recipe(
         "Variance of networks with Tikhonov regularisation of 1e-2, 1e-3 and 1e-4.",
         "tikhonov.npz",
         compute_tikhonov,
         lambda data, picture: draw_maps(data, picture, "Likelihood + Tikhonov regularisation"),
+        lambda sources, effort: len(COEFFICIENTS) * effort.epochs,
     ),
     "fig-ensemble": Recipe(
         "Variance of deep ensembles of 1, 2, 4, 6, 8 and 10 networks.",
         "ensemble.npz",
         compute_ensemble,
         lambda data, picture: draw_maps(data, picture, "Ensembles of K networks"),
+        lambda sources, effort: effort.epochs,
     ),
     "fig-trajectories": Recipe(
         "Mean trajectories with predictive variance on an unseen door: GP, network, uniform.",
         "trajectories.npz",
         compute_trajectories,
         draw_trajectories,
+        lambda sources, effort: effort.gp(TASK).total_steps + effort.epochs,
     ),
     "prop1": Recipe(
         "Proposition 1: gradient of log π0 against the reference's variance.",
         "prop1.csv",
         compute_proposition,
         draw_proposition,
+        lambda sources, effort: 0,
     ),
 }
 FIGURES: dict[str, str] = {name: recipe.description for name, recipe in RECIPES.items()}
@@ -91,23 +108,28 @@ FIGURES: dict[str, str] = {name: recipe.description for name, recipe in RECIPES.
 
 
 def reproduce(
-    name: str,
-    out_dir: str | Path,
-    demos: Sources | None = None,
-    *,
-    quick: bool = False,
-    advance: Advance = silent,
+    name: str, out_dir: str | Path, demos: Sources | None = None, *, quick: bool = False
 ) -> Reproduction:
-    """Compute a figure's data, save it in `out_dir`, and draw the figure from that file.
+    """Compute a figure's data with progress, save it in `out_dir`, and draw the figure from it.
 
     `demos` gives each task's demonstrations, by default the embedded ones; `quick` computes little,
     to see whether everything works.
     """
     if name not in RECIPES:
         raise unknown_name("figure", name, RECIPES)
-    recipe = RECIPES[name]
-    data, picture = Path(out_dir) / recipe.data, Path(out_dir) / f"{name}.png"
-    effort = Effort.quick() if quick else Effort()
-    notes = recipe.compute(data, task_sources(demos), effort, advance)
-    recipe.draw(data, picture)
-    return Reproduction(data, picture, notes)
+    recipe, out, began = RECIPES[name], Path(out_dir), time.monotonic()
+    sources, effort = task_sources(demos), Effort.quick() if quick else Effort()
+    made = Reproduction(out / recipe.data, out / f"{name}.png", out / f"{name}.json")
+    with progress_bar(name, recipe.steps(sources, effort)) as advance:
+        notes = recipe.compute(made.data, sources, effort, advance)
+    recipe.draw(made.data, made.picture)
+    record = {
+        "figure": name,
+        "demos": sources,
+        "effort": dataclasses.asdict(effort),
+        "seconds": round(time.monotonic() - began, 1),
+        "notes": notes,
+        "provenance": provenance(),
+    }
+    write_json(made.record, record)
+    return dataclasses.replace(made, notes=notes)

@@ -6,7 +6,7 @@ import numpy as np
 
 from nppac.diagnostics.probes import Ruler, displaced, random_directions
 from nppac.files import write_arrays
-from nppac.progress import Advance, silent
+from nppac.progress import Advance, after, silent
 from nppac.references.network import fit_network
 from nppac.reproduce.maps import TASK
 from nppac.reproduce.sources import Effort, Sources, load_source
@@ -28,9 +28,9 @@ def compute_collapse(
     probe = off_data_states(demos.obs)
     curves, best = [], []
     for seed in range(effort.seeds):
-        advance(seed, f"seed {seed}")
         config = effort.network(seed=seed, patience=effort.epochs)
-        report = fit_network(demos.obs, demos.actions, config, probe=probe).report
+        part = after(seed * effort.epochs, advance, f"seed {seed}:")
+        report = fit_network(demos.obs, demos.actions, config, part, probe).report
         curves.append(report["probe_variance"])
         best.append(report["best_epoch"])
     write_arrays(

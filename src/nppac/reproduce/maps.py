@@ -1,13 +1,13 @@
 """Maps of the predictive variance: GP beside network, and every attempt to mend the network."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from nppac.demos import Demos
 from nppac.files import write_arrays
-from nppac.progress import Advance, silent
+from nppac.progress import Advance, after, silent
 from nppac.references import fit_gp
 from nppac.references.base import Reference
 from nppac.references.ensemble import fit_ensemble
@@ -21,9 +21,21 @@ ENSEMBLE_SIZES = (1, 2, 4, 6, 8, 10)
 PAPER_TASKS = ("door", "pen", "halfcheetah", "walker2d", "ant")
 TASK = "door"
 """The task of every map that shows one task only."""
+MOST_POINTS = 2500
+"""Demonstrated states that a map shows: all of a long gait's would cover it."""
 
-Panels = Mapping[str, Callable[[], Reference]]
-"""A title for each map of one row, and how to get its reference."""
+Panels = Mapping[str, Reference]
+"""A title for each map of one row, and its reference."""
+
+
+def mapped_tasks(sources: Sources) -> list[str]:
+    """The paper's tasks that have demonstrations, or the first, whose absence is then named."""
+    return [task for task in PAPER_TASKS if task in sources] or [PAPER_TASKS[0]]
+
+
+def heatmap_steps(sources: Sources, effort: Effort) -> int:
+    """What the progress of the maps of all tasks counts to."""
+    return sum(effort.gp(task).total_steps + effort.epochs for task in mapped_tasks(sources))
 
 
 def compute_heatmaps(
@@ -31,14 +43,15 @@ def compute_heatmaps(
 ) -> tuple[str, ...]:
     """GP beside network for each task that has demonstrations; says which have none."""
     arrays: dict[str, np.ndarray] = {}
-    rows = [task for task in PAPER_TASKS if task in sources] or [PAPER_TASKS[0]]
+    rows, done = mapped_tasks(sources), 0
     for i, task in enumerate(rows):
-        advance(i, task)
         demos = load_source(sources, task, effort)
-        panels: Panels = {
-            "Gaussian process": lambda d=demos, t=task: fit_gp(d.obs, d.actions, effort.gp(t)),
-            "network": lambda d=demos: fit_network(d.obs, d.actions, effort.network()),
-        }
+        data, settings = (demos.obs, demos.actions), effort.gp(task)
+        gp = fit_gp(*data, settings, after(done, advance, f"{task}, GP:"))
+        done += settings.total_steps
+        network = fit_network(*data, effort.network(), after(done, advance, f"{task}, network:"))
+        done += effort.epochs
+        panels = {"Gaussian process": gp, "network": network}
         arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, effort)
     write_arrays(path, {"rows": np.asarray(len(rows)), **arrays}, compress=True)
     missing = [task for task in PAPER_TASKS if task not in rows]
@@ -64,12 +77,13 @@ def _one_row(
 ) -> tuple[str, ...]:
     demos = load_source(sources, TASK, effort)
 
-    def fit(value: float, i: int) -> Reference:
-        advance(i, f"{symbol} = {value:g}")
-        return fit_network(demos.obs, demos.actions, effort.network(**{setting: value}))
-
-    panels: Panels = {
-        f"{symbol} = $10^{{{np.log10(value):.0f}}}$": lambda v=value, i=i: fit(v, i)
+    panels = {
+        f"{symbol} = $10^{{{np.log10(value):.0f}}}$": fit_network(
+            demos.obs,
+            demos.actions,
+            effort.network(**{setting: value}),
+            after(i * effort.epochs, advance, f"{symbol} = {value:g}:"),
+        )
         for i, value in enumerate(COEFFICIENTS)
     }
     arrays = _row(0, TASK, demos, panels, effort)
@@ -85,10 +99,7 @@ def compute_ensemble(
     whole = fit_ensemble(
         demos.obs, demos.actions, effort.network(), members=max(ENSEMBLE_SIZES), advance=advance
     )
-    panels: Panels = {
-        "one network" if k == 1 else f"K = {k}": lambda k=k: whole.members(k)
-        for k in ENSEMBLE_SIZES
-    }
+    panels = {"one network" if k == 1 else f"K = {k}": whole.members(k) for k in ENSEMBLE_SIZES}
     arrays = _row(0, TASK, demos, panels, effort)
     write_arrays(path, {"rows": np.asarray(1), **arrays}, compress=True)
     return ()
@@ -98,19 +109,14 @@ def _row(i: int, title: str, demos: Demos, panels: Panels, effort: Effort) -> di
     """The arrays of one row: a map for each panel over the plane of one task."""
     plane = Plane.of(demos.obs)
     axes = plane.axes(demos.obs, effort.grid)
-    maps = np.stack([variance_map(obtain(), plane, axes) for obtain in panels.values()])
-    lines = [plane.project(e.observations[: len(e)]) for e in demos.episodes]
+    maps = np.stack([variance_map(reference, plane, axes) for reference in panels.values()])
+    points = demos.obs[:: max(1, len(demos.obs) // MOST_POINTS)]
     return {
         f"{i}_title": np.asarray(title),
         f"{i}_panels": np.asarray(list(panels)),
-        f"{i}_variance": maps,
+        f"{i}_variance": maps.astype(np.float32),
         f"{i}_first": axes[0],
         f"{i}_second": axes[1],
         f"{i}_explained": plane.explained,
-        f"{i}_demos": np.concatenate(_with_gaps(lines)),
+        f"{i}_demos": plane.project(points).astype(np.float32),
     }
-
-
-def _with_gaps(lines: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Trajectories with a row of NaN after each, so that one line draws them all."""
-    return [np.concatenate([line, np.full((1, 2), np.nan)]) for line in lines]

@@ -8,7 +8,7 @@ import numpy as np
 from nppac.demos import Demos
 from nppac.diagnostics.online import variance_of
 from nppac.files import write_arrays
-from nppac.progress import Advance, silent
+from nppac.progress import Advance, after, silent
 from nppac.references import UniformReference, fit_gp
 from nppac.references.base import Reference
 from nppac.references.network import fit_network
@@ -29,11 +29,9 @@ def compute_trajectories(
 ) -> tuple[str, ...]:
     """Mean trajectories of GP, network and uniform reference from one start to one new goal."""
     demos = load_source(sources, TASK, effort)
-    advance(0, "Gaussian process")
-    gp = fit_gp(demos.obs, demos.actions, effort.gp(TASK))
-    advance(1, "network")
-    network = fit_network(demos.obs, demos.actions, effort.network())
-    advance(2, "acting")
+    data, settings = (demos.obs, demos.actions), effort.gp(TASK)
+    gp = fit_gp(*data, settings, after(0, advance, "GP:"))
+    network = fit_network(*data, effort.network(), after(settings.total_steps, advance, "network:"))
     references = {
         "Gaussian process": gp,
         "network": network,

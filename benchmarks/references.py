@@ -1,0 +1,75 @@
+"""What uncertainty costs: an ensemble and dropout, each beside one plain network.
+
+Every fit runs the same number of epochs over the same data, by turns in one process, so that ratios
+hold whatever else the machine does. The first round compiles and does not count.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from nppac.files import write_json
+from nppac.references.dropout import RATE
+from nppac.references.ensemble import MEMBERS, WEIGHT_DECAY
+from nppac.references.network_config import NetworkConfig
+from nppac.references.network_epoch import Data
+from nppac.references.network_train import train
+from nppac.runs import commit
+
+RECORD = Path(__file__).parents[1] / "results" / "benchmarks" / "references.json"
+OBSERVATIONS, ACTIONS = 39, 28  # the door's
+LIMITS = {"ensemble": 12.0, "dropout": 1.5}
+"""How many times one plain network each may cost."""
+
+
+def synthetic_data(points: int) -> Data:
+    """Standardised states and noisy actions; only their number matters."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((points, OBSERVATIONS)).astype(np.float32)
+    actions = np.tanh(x[:, :ACTIONS] + 0.1 * rng.standard_normal((points, ACTIONS)))
+    return Data(x, actions.astype(np.float32), None)
+
+
+def measure(fits: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each fit in every round but the first."""
+    seconds: dict[str, list[float]] = {name: [] for name in fits}
+    for i in range(rounds + 1):
+        for name, fit in fits.items():
+            began = time.monotonic()
+            fit()
+            if i:
+                seconds[name].append(time.monotonic() - began)
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--points", type=int, default=5000)
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+
+    data = synthetic_data(args.points)
+    config = NetworkConfig(tikhonov=WEIGHT_DECAY / 2, max_epochs=args.epochs, patience=args.epochs)
+    fits: dict[str, Callable[[], object]] = {
+        "network": lambda: train(data, config),
+        "dropout": lambda: train(data, config, dropout=RATE),
+        "ensemble": lambda: train(data, config, members=MEMBERS),
+        "ensemble, one vmapped call": lambda: train(data, config, members=MEMBERS, stacked=True),
+    }
+    seconds = measure(fits, args.rounds)
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    ratios = {name: median / medians["network"] for name, median in medians.items()}
+    for name, ratio in ratios.items():
+        limit = f" (at most {LIMITS[name]:g})" if name in LIMITS else ""
+        print(f"  {name:27} {medians[name]:6.2f} s, {ratio:5.2f} times one network{limit}")
+    record = {"settings": vars(args), "seconds": seconds, "ratios": ratios, "commit": commit()}
+    write_json(RECORD, record)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The command `doctor`: whether a reference policy is fit to regularise an online one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.table import Table
+
+from nppac.cli.arguments import Choice, OptionalDemos
+from nppac.cli.show import console
+from nppac.diagnostics import Diagnosis
+from nppac.doctor import DIAGNOSIS_FILE, FIGURE_FILE, doctor
+from nppac.errors import UserError
+from nppac.presets import preset
+from nppac.references import GPConfig, NetworkConfig
+
+FAMILIAR = {
+    "random": "random directions",
+    "principal": "principal directions",
+    "rollout": "own rollouts",
+}
+"""The ways off the data in words."""
+
+
+@dataclass(frozen=True)
+class DoctorArgs:
+    """Judge a reference policy by its variance on and off the data; the exit code is the verdict.
+
+    0 healthy: off the data the variance grows, at least twofold along every way off it.
+    3 flat: it grows less, so the reference does not say clearly where it knows nothing.
+    4 collapses: it falls, so the reference is surest where it knows least.
+    5 exploding: it is so small that KL and gradient are beyond use.
+    6 broken: the reference does not answer with finite locations and positive scales.
+    1 and 2 are mistakes in what the command was given.
+    """
+
+    task: str = "door"
+    """The task that the demonstrations are of."""
+    demos: OptionalDemos = None
+    """Demonstrations: a file, a Minari id or an embedded name; by default the task's embedded."""
+    reference: str = "gp"
+    """A name of `nppac references` to fit, mixed:MEAN+SCALE, module:function, or a file."""
+    out: Annotated[Path, tyro.conf.arg(metavar="DIRECTORY")] = Path("diagnosis")
+    """Directory for the numbers and the figure."""
+    episodes: int = 4
+    """Episodes that the reference acts in, exploring, to see where it leads; 0 for none."""
+    seed: int = 0
+    """Seed of the fit, of the held-out episodes, of the probes and of the rollouts."""
+    gp: GPConfig = field(default_factory=GPConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+
+
+def doctor_command(argv: Sequence[str]) -> None:
+    """Parse with the task's preset as defaults, diagnose, print, and exit with the verdict."""
+    chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
+    base = preset(chosen.task)
+    defaults = DoctorArgs(base.task, base.demos, gp=base.gp)
+    args = tyro.cli(DoctorArgs, args=argv, default=defaults, prog="nppac doctor")
+    _check(args)
+    diagnosis = doctor(
+        args.task,
+        args.demos,
+        args.reference,
+        args.out,
+        episodes=args.episodes,
+        seed=args.seed,
+        gp=args.gp,
+        network=args.network,
+    )
+    show_diagnosis(diagnosis)
+    print(f"Numbers: {args.out / DIAGNOSIS_FILE}")
+    if diagnosis.on_data is not None:
+        print(f"Figure: {args.out / FIGURE_FILE}")
+    if diagnosis.exit_code:
+        raise SystemExit(diagnosis.exit_code)
+
+
+def _check(args: DoctorArgs) -> None:
+    if args.demos is None:
+        raise UserError(f"There are no embedded demonstrations of '{args.task}': give --demos.")
+    for name in ("episodes", "seed"):
+        if getattr(args, name) < 0:
+            raise UserError(f"'{name}' is {getattr(args, name)}; it must not be negative.")
+
+
+def show_diagnosis(diagnosis: Diagnosis) -> None:
+    """The verdict, the sentence behind it, and the numbers behind that."""
+    about = diagnosis.about
+    print(f"{about['reference']} on {about['task']}: {diagnosis.verdict.upper()}")
+    print(diagnosis.explanation)
+    for note in diagnosis.notes:
+        print(note)
+    if diagnosis.on_data is None or diagnosis.calibration is None:
+        return
+    limits, on = diagnosis.thresholds, diagnosis.on_data
+    table = Table("states", "number", "variance", "times on data", "tightest", "KL", "gradient")
+    kl_gradient = (f"{on.kl:.3g}", f"{on.gradient:.3g}")
+    table.add_row("on the data", str(on.states), f"{on.variance:.3g}", "1", "1", *kl_gradient)
+    for way, off in diagnosis.off_data.items():
+        ratios = (f"{off.ratio:.3g}", f"{off.tightest_ratio:.3g}")
+        cells = (str(off.states), f"{off.variance:.3g}", *ratios)
+        table.add_row(FAMILIAR[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
+    console().print(table)
+    print(
+        f"Medians. Off the data: {limits.off_data:g} standard deviation per dimension or more, "
+        f"{limits.off_data_rollout:g} in rollouts. Tightest: the ratio of harmonic means over "
+        "actions, which the KL feels."
+    )
+    known = diagnosis.calibration
+    inside = ", ".join(f"{share:.0%} in {level}" for level, share in known.coverage.items())
+    which = "held-out" if known.held_out else "known"
+    print(
+        f"On {known.episodes} {which} episodes: log-likelihood {known.log_likelihood:.2f}, "
+        f"error {known.rmse:.3f}, coverage {inside}."
+    )
