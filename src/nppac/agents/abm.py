@@ -1,7 +1,7 @@
 """ABM (Siegel et al., 2020): a policy improved upon a prior that imitates only what went well."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +100,7 @@ class ABM(ActorCritic):
     ) -> tuple[ABMState, Info]:
         """One step of imitating the actions that did at least as well as expected."""
         here_key, there_key = jax.random.split(key)
-        ahead: Ahead = batch.ahead  # type: ignore[assignment]
+        ahead = cast(Ahead, batch.ahead)
         value_ahead = self.value(state, ahead.obs, there_key)
         advantage = lookahead_return(ahead, value_ahead) - self.value(state, batch.obs, here_key)
         accepted = (advantage >= 0).astype(jnp.float32)

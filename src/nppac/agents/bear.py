@@ -152,6 +152,8 @@ class BEAR(ActorCritic):
         self, state: BEARState, obs: Float[Array, "batch o"], key: PRNGKeyArray
     ) -> Float[Array, "batch d"]:
         """Exploring actions: each the best of `act_samples`."""
+        if self.act_samples == 1:
+            return super().sample(state, obs, key)
         keys = jax.random.split(key, self.act_samples)
         actions = jax.vmap(lambda k: state.policy.explore(obs, k, self.exploration))(keys)
         return best_action(state.critic, obs, actions)
