@@ -10,6 +10,10 @@ install_import_hook(
         "nppac.updates",
         "nppac.agents.losses",
         "nppac.agents.kl_actor_critic",
+        "nppac.agents.steps",
+        "nppac.agents.cvae",
+        "nppac.agents.bear",
+        "nppac.agents.abm",
     ],
     "beartype.beartype",
 )

@@ -7,7 +7,9 @@ budget and evaluation stay the same unless the method says otherwise.
 from collections.abc import Callable
 from dataclasses import replace
 
+from nppac.agents.abm import ABM
 from nppac.agents.awac import AWAC
+from nppac.agents.bear import BEAR
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
 from nppac.runs import RunConfig
@@ -77,6 +79,18 @@ def _awac(paper: RunConfig, dexterous: bool) -> RunConfig:
     return replace(config, schedule=schedule)
 
 
+def _bear(paper: RunConfig, dexterous: bool) -> RunConfig:
+    """Four fifths of the offline updates build the constraint before the critics have a say."""
+    config = _offline(_with_demos(_without_reference(paper, BEAR())), 25_000)
+    warmup = config.schedule.offline_updates * 4 // 5
+    schedule = replace(config.schedule, batch_size=256)
+    return replace(config, agent=BEAR(warmup_updates=warmup), schedule=schedule)
+
+
+def _abm(paper: RunConfig, dexterous: bool) -> RunConfig:
+    return _offline(_with_demos(_without_reference(paper, ABM())), 25_000)
+
+
 def _without_reference(paper: RunConfig, agent: object) -> RunConfig:
     """The uniform reference, which costs nothing, and no pretraining towards it."""
     schedule = replace(paper.schedule, pretrain_epochs=0, pretrain_copies=0)
@@ -88,6 +102,11 @@ def _with_demos(config: RunConfig) -> RunConfig:
     return replace(config, schedule=schedule)
 
 
+def _offline(config: RunConfig, updates: int) -> RunConfig:
+    """Gradient steps on the demonstrations before the first environment step."""
+    return replace(config, schedule=replace(config.schedule, offline_updates=updates))
+
+
 BASELINES: dict[str, Baseline] = {
     "sac": _sac,
     "sacfd": _sacfd,
@@ -95,4 +114,6 @@ BASELINES: dict[str, Baseline] = {
     "brac": _brac,
     "rlpd": _rlpd,
     "awac": _awac,
+    "bear": _bear,
+    "abm": _abm,
 }

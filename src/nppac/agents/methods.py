@@ -2,8 +2,10 @@
 
 from typing import Literal, NamedTuple
 
+from nppac.agents.abm import ABM
 from nppac.agents.anchored import Anchored
 from nppac.agents.awac import AWAC
+from nppac.agents.bear import BEAR
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
 from nppac.errors import unknown_name
@@ -49,6 +51,12 @@ METHODS: dict[str, Method] = {
         KLActorCritic, "none", "rewards", "uniform", "SAC, ten critics, half of each batch demos."
     ),
     "awac": Method(AWAC, "implicit KL", "rewards", "uniform", "Advantage-weighted actor-critic."),
+    "bear": Method(
+        BEAR, "other divergence", "rewards", "uniform", "Stays in a learned behaviour's support."
+    ),
+    "abm": Method(
+        ABM, "implicit KL", "episodes", "uniform", "MPO from a prior that imitates what went well."
+    ),
 }
 
 

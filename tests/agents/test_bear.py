@@ -1,0 +1,200 @@
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
+from nppac.agents.bear import (
+    BEAR,
+    best_action,
+    best_value,
+    lagrangian,
+    mmd,
+    unsquashed_samples,
+)
+from nppac.agents.cvae import CVAE, cvae_loss
+from nppac.agents.steps import descend
+from nppac.errors import UserError
+from nppac.presets import preset
+
+KEY = jax.random.key(0)
+KERNELS = ("laplacian", "gaussian")
+
+
+def small_agent(**settings):
+    sizes = {"policy_hidden": (16,), "critic_hidden": (16,), "cvae_hidden": (16,)}
+    return BEAR(**{**sizes, "mmd_samples": 4, "target_samples": 3, **settings})
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_discrepancy_of_a_set_to_itself_is_its_floor(kernel):
+    samples = 3.0 * jax.random.normal(KEY, (5, 7, 4))
+    np.testing.assert_array_equal(mmd(samples, samples, kernel, 20.0), np.float32(1e-3))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_discrepancy_of_zero_and_one(kernel):
+    """At distance one both kernels are e^(-1/40)."""
+    value = mmd(jnp.zeros((1, 1, 1)), jnp.ones((1, 1, 1)), kernel, 20.0)
+    np.testing.assert_allclose(value, [0.22222], atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_discrepancy_is_the_textbooks_at_each_state(kernel):
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 3, 2))
+    power = 1 if kernel == "laplacian" else 2
+
+    def k(a, b):
+        return np.mean([[np.exp(-np.sum(np.abs(u - v) ** power) / 10) for u in a] for v in b])
+
+    pairs = [(x[:, i], y[:, i]) for i in range(3)]
+    expected = [np.sqrt(k(a, a) + k(b, b) - 2 * k(a, b) + 1e-6) for a, b in pairs]
+    np.testing.assert_allclose(
+        mmd(jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32), kernel, 5.0),
+        expected,
+        rtol=1e-4,
+    )
+
+
+def test_the_target_takes_the_best_of_mixed_values():
+    q = jnp.array([[[1.0, 0.0], [2.0, 3.0]], [[5.0, 0.0], [2.0, -1.0]]])  # critic, sample, state
+    # State 0: max(.75·1 + .25·5, 2) = 2; state 1: max(0, .75·(-1) + .25·3) = 0.
+    np.testing.assert_allclose(best_value(q, 0.75), [2.0, 0.0], atol=1e-6)
+
+
+def test_the_lagrangian_by_hand():
+    value = lagrangian(jnp.array([1.0, 3.0]), jnp.array([0.1, 0.3]), jnp.log(2.0), 0.05)
+    assert float(value) == pytest.approx(-2.0 + 2.0 * 0.15, abs=1e-6)
+
+
+def test_the_autoencoders_loss_by_hand():
+    one = jnp.ones((1, 2))
+    loss = cvae_loss(jnp.array([[0.5]]), jnp.array([[0.0]]), one, 2.0 * one)
+    kl = -0.5 * (1 + np.log(4.0) - 1 - 4)
+    assert float(loss) == pytest.approx(0.25 + 0.5 * kl, rel=1e-6)
+
+
+def test_latents_are_twice_the_actions_and_stay_within_their_limit():
+    cvae = CVAE(KEY, OBS_DIM, ACTION_DIM, (16,))
+    batch = make_batch()
+    loc, scale = cvae.encode(batch.obs, batch.action)
+    assert loc.shape == scale.shape == (BATCH, 2 * ACTION_DIM)
+    drawn = jax.random.normal(KEY, (5, BATCH, 2 * ACTION_DIM))
+    expected = cvae.decode(batch.obs, jnp.clip(drawn, -0.5, 0.5)[2])
+    np.testing.assert_allclose(cvae.sample(batch.obs, KEY, 5)[2], expected, atol=1e-6)
+
+
+def test_the_autoencoder_learns_both_modes_of_each_state():
+    """In state 1 the action is ±.9, in state -1 it is ±.6: one Gaussian would say 0."""
+    keys = jax.random.split(KEY, 3)
+    obs = jnp.where(jax.random.bernoulli(keys[0], shape=(256, 1)), 1.0, -1.0)
+    size = jnp.where(obs > 0, 0.9, 0.6)
+    action = jnp.where(jax.random.bernoulli(keys[1], shape=(256, 1)), size, -size)
+    cvae, optimiser = CVAE(KEY, 1, 1, (32, 32)), optax.adam(3e-3)
+
+    def step(carry, key):
+        *carry, value = descend(
+            lambda cvae: cvae.loss(obs, action, key), carry[0], optimiser, carry[1]
+        )
+        return tuple(carry), value
+
+    (cvae, _), _ = jax.lax.scan(step, (cvae, optimiser.init(cvae)), jax.random.split(keys[2], 1000))
+    decoded = jnp.tanh(cvae.decode(obs, cvae.encode(obs, action)[0]))
+    assert float(jnp.mean((decoded - action) ** 2)) < 0.1  # 0.58 if it knew one mode only
+    sampled = jnp.tanh(cvae.sample(obs, KEY, 10))
+    assert 0.3 < float(jnp.mean(sampled > 0)) < 0.7
+    wider = jnp.std(sampled[:, obs[:, 0] > 0]) / jnp.std(sampled[:, obs[:, 0] < 0])
+    assert float(wider) > 1.1
+
+
+def test_the_multiplier_rises_while_the_discrepancy_is_too_large():
+    for limit, rises in ((0.0, True), (100.0, False)):
+        agent = small_agent(mmd_limit=limit)
+        state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+        after, info = agent.update(state, make_batch(), KEY, "uniform")
+        assert float(info["mmd"]) > 0
+        moved = float(after.log_multiplier - state.log_multiplier)
+        assert moved == pytest.approx(1e-3 if rises else -1e-3, rel=1e-3)
+
+
+@pytest.mark.parametrize(("start", "limit"), [(-5.0, 100.0), (10.0, 0.0)])
+def test_the_multiplier_stays_within_its_bounds(start, limit):
+    agent = small_agent(mmd_limit=limit)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.array(start))
+    after, _ = agent.update(state, make_batch(), KEY, "uniform")
+    assert float(after.log_multiplier) == start
+
+
+def test_the_critics_are_not_heeded_during_the_warm_up():
+    agent, batch = small_agent(warmup_updates=1), make_batch()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    partial = dataclasses.replace(agent, learning_rate=1e-3)
+    raised = state._replace(critic=jax.tree.map(lambda leaf: 5.0 * leaf, state.critic))
+    policies = [partial.update_policy(s, batch, KEY)[0].policy for s in (state, raised)]
+    for left, right in zip(*map(jax.tree.leaves, policies), strict=True):
+        np.testing.assert_array_equal(left, right)
+    state, raised = (s._replace(updates=jnp.array(1, jnp.int32)) for s in (state, raised))
+    infos = [partial.update_policy(s, batch, KEY)[1]["policy_gradient"] for s in (state, raised)]
+    assert float(infos[0]) != float(infos[1])
+
+
+def test_updates_are_counted():
+    agent = small_agent()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    for count in (1, 2):
+        state, _ = agent.update(state, make_batch(), KEY, "uniform")
+        assert int(state.updates) == count
+
+
+def test_the_policy_loss_recomputed():
+    agent, batch = small_agent(), make_batch()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.array(0.7))
+    _, info = agent.update_policy(state, batch, KEY)
+    policy_key, cvae_key = jax.random.split(KEY)
+    x = unsquashed_samples(state.policy, batch.obs, policy_key, 4)
+    y = state.cvae.sample(batch.obs, cvae_key, 4)
+    q = state.critic(batch.obs, jnp.tanh(x[0])).min(0)
+    expected = jnp.mean(-q + np.exp(0.7) * (mmd(x, y, "laplacian", 50.0) - 0.05))
+    assert float(info["policy_loss"]) == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_an_update_reports_finite_scalars():
+    agent = small_agent()
+    _, info = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch(), KEY, "uniform")
+    assert {"mmd", "multiplier", "cvae_loss", "policy_loss", "critic_loss", "q"} <= set(info)
+    assert all(value.shape == () and np.isfinite(value) for value in info.values())
+
+
+def test_the_best_action_by_the_first_critic():
+    agent = small_agent(act_samples=6)
+    state, obs = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch().obs
+    actions = jax.random.uniform(KEY, (6, BATCH, ACTION_DIM), minval=-1)
+    chosen = best_action(state.critic, obs, actions)
+    values = np.stack([state.critic(obs, action)[0] for action in actions])
+    np.testing.assert_allclose(state.critic(obs, chosen)[0], values.max(0), atol=1e-6)
+    np.testing.assert_array_equal(agent.mode(state, obs), agent.mode(state, obs))
+    assert agent.sample(state, obs, KEY).shape == agent.mode(state, obs).shape == chosen.shape
+
+
+def test_settings_that_cannot_work_are_refused():
+    for settings in ({"head": "normal"}, {"cvae_hidden": ()}, {"target_minimum": 2.0}):
+        with pytest.raises(UserError):
+            small_agent(**settings)
+
+
+def test_a_run_from_demonstrations_with_rewards(tmp_path):
+    run, metrics = train_on_demos(small_agent(warmup_updates=5), tmp_path)
+    assert int(run.state.updates) == run.progress.updates > 5
+    assert np.isfinite(metrics["mmd"][-1])
+    assert np.isfinite(metrics["eval_return_mean"]).any()
+
+
+def test_the_preset_warms_up_for_four_fifths_of_the_offline_updates():
+    for name in ("default", "paper"):
+        config = preset("door", "bear", name)
+        assert config.agent.warmup_updates == 20_000
+        assert (config.schedule.offline_updates, config.schedule.demos_in_replay) == (25_000, True)
+        assert (config.agent.head, config.reference) == ("tanh_normal", "uniform")

@@ -1,0 +1,126 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
+from nppac.agents.base import split_rows
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.losses import imitation_loss
+from nppac.agents.sac_bc import SACBC
+from nppac.errors import UserError
+
+KEY = jax.random.key(0)
+SHOWN = 6
+SIZES = {"policy_hidden": (16,), "critic_hidden": (16,)}
+
+
+def small_agent(**settings):
+    return SACBC(demo_batch_size=SHOWN, **{**SIZES, **settings})
+
+
+class Prefers:
+    """Critics that value an action by its closeness to another, or by its distance."""
+
+    def __init__(self, action, sign):
+        self.action, self.sign = action, sign
+
+    def __call__(self, obs, action):
+        value = -self.sign * jnp.sum((action - self.action) ** 2, axis=-1)
+        return jnp.stack([value, value + 1.0])
+
+
+def filtered_loss(agent, policy, critic, shown):
+    mask = agent.preferred(policy, critic, shown)
+    return imitation_loss(policy.log_prob(shown.obs, shown.action), mask)
+
+
+def leaves_are_zero(tree):
+    return all(not np.any(leaf) for leaf in jax.tree.leaves(tree))
+
+
+def test_nothing_is_imitated_where_the_critics_prefer_the_policy():
+    agent, shown = small_agent(q_filter=True), make_batch(SHOWN)
+    policy = agent.init(KEY, OBS_DIM, ACTION_DIM).policy
+    for sign, imitates in ((-1.0, False), (1.0, True)):  # demonstrated action worst, or best
+        critic = Prefers(shown.action, sign)
+        value, gradient = jax.value_and_grad(
+            lambda policy, critic=critic: filtered_loss(agent, policy, critic, shown)
+        )(policy)
+        assert (float(value) != 0.0) == imitates
+        assert leaves_are_zero(gradient) != imitates
+
+
+def test_a_tie_is_not_imitated():
+    agent, shown = small_agent(q_filter=True), make_batch(SHOWN)
+    policy = agent.init(KEY, OBS_DIM, ACTION_DIM).policy
+    mask = agent.preferred(policy, lambda obs, action: jnp.zeros((2, len(obs))), shown)
+    np.testing.assert_array_equal(mask, np.zeros(SHOWN))
+
+
+def test_without_the_filter_all_pairs_are_imitated():
+    agent, shown = small_agent(), make_batch(SHOWN)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    np.testing.assert_array_equal(
+        agent.preferred(state.policy, Prefers(shown.action, -1.0), shown), np.ones(SHOWN)
+    )
+
+
+def test_the_filter_admits_exactly_the_better_pairs():
+    agent, shown = small_agent(q_filter=True), make_batch(SHOWN)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    demonstrated = np.min(state.critic(shown.obs, shown.action), axis=0)
+    own = np.min(state.critic(shown.obs, state.policy.mode(shown.obs)), axis=0)
+    np.testing.assert_array_equal(
+        agent.preferred(state.policy, state.critic, shown), demonstrated > own
+    )
+
+
+def test_the_policys_loss_is_sacs_and_the_weighted_imitation():
+    """Against SAC on the replayed rows, with the same noise and the same critics."""
+    batch, weight = make_batch(BATCH + SHOWN), 2.5
+    agent, sac = small_agent(imitation_weight=weight), KLActorCritic(**SIZES)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    replayed, shown = split_rows(batch, BATCH)
+    after, info = agent.update(state, batch, KEY, "uniform")
+    sac_after, sac_info = sac.update(state, replayed, KEY, "uniform")
+    log_prob = state.policy.log_prob(shown.obs, shown.action)
+    expected = float(sac_info["policy_loss"]) - weight * float(log_prob.mean())
+    assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-5)
+    assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
+    for left, right in zip(*map(jax.tree.leaves, (after.critic, sac_after.critic)), strict=True):
+        np.testing.assert_allclose(left, right, atol=1e-7)
+
+
+def test_without_weight_it_is_sac():
+    batch = make_batch(BATCH + SHOWN)
+    agent, sac = small_agent(imitation_weight=0.0), KLActorCritic(**SIZES)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    ours, _ = agent.update(state, batch, KEY, "uniform")
+    theirs, _ = sac.update(state, split_rows(batch, BATCH)[0], KEY, "uniform")
+    for left, right in zip(*map(jax.tree.leaves, (ours.policy, theirs.policy)), strict=True):
+        np.testing.assert_allclose(left, right, atol=1e-6)
+
+
+def test_actions_on_the_boxs_border_have_a_finite_density():
+    agent, batch = small_agent(), make_batch(BATCH + SHOWN)
+    batch = batch._replace(action=jnp.sign(batch.action))
+    _, info = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), batch, KEY, "uniform")
+    assert all(np.isfinite(value) for value in info.values())
+
+
+def test_demonstrations_stand_behind_the_whole_minibatch():
+    draw = small_agent().draw(32)
+    assert (draw.replayed, draw.demonstrated, draw.minibatches, draw.lookahead) == (32, SHOWN, 1, 0)
+
+
+def test_settings_that_cannot_work_are_refused():
+    for settings in ({"demo_batch_size": 0}, {"imitation_weight": -1.0}):
+        with pytest.raises(UserError):
+            SACBC(**{**SIZES, **settings})
+
+
+def test_a_run_from_demonstrations_with_rewards(tmp_path):
+    run, metrics = train_on_demos(small_agent(), tmp_path)
+    assert run.progress.updates > 10
+    assert metrics["imitated"][-1] == 1.0

@@ -1,0 +1,49 @@
+"""What the tests of several methods share: a random minibatch, and a short run from demos."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+
+from nppac.references import UniformReference
+from nppac.results import load_metrics
+from nppac.rollout import rollout
+from nppac.tasks import get_task, make_env
+from nppac.training import Problem, train
+from nppac.types import Batch, ReferenceStats
+from toy_task import ACTION_DIM, OBS_DIM, SCHEDULE, TASK, expert
+
+BATCH = 16
+
+
+def make_batch(count=BATCH):
+    """Random transitions, the first of them terminal."""
+    keys = jax.random.split(jax.random.key(7), 4)
+    stats = ReferenceStats(jnp.zeros((count, ACTION_DIM)), jnp.ones((count, ACTION_DIM)))
+    return Batch(
+        obs=jax.random.normal(keys[0], (count, OBS_DIM)),
+        action=jax.random.uniform(keys[1], (count, ACTION_DIM), minval=-1, maxval=1),
+        reward=jax.random.normal(keys[2], (count,)),
+        next_obs=jax.random.normal(keys[3], (count, OBS_DIM)),
+        discount_mask=jnp.ones(count).at[0].set(0.0),
+        reference=stats,
+        next_reference=stats,
+        episode_end=jnp.zeros(count),
+    )
+
+
+def train_on_demos(agent, directory):
+    """A short run with rewarded demonstrations in the replay, and its metrics."""
+    spec = get_task(TASK)
+    demos = tuple(rollout([make_env(spec)], expert, range(3)))
+    problem = Problem(
+        env=make_env(spec),
+        eval_envs=(make_env(spec),),
+        reference=UniformReference(ACTION_DIM),
+        demos=demos,
+        obs_dim=OBS_DIM,
+        action_dim=ACTION_DIM,
+    )
+    schedule = replace(SCHEDULE, demos_in_replay=True, offline_updates=10)
+    run = train(problem, agent, schedule, 0, directory)
+    return run, load_metrics(directory / "metrics.csv")
