@@ -3,6 +3,8 @@
 from typing import Literal, NamedTuple
 
 from nppac.agents.awac import AWAC
+from nppac.agents.awr import AWR
+from nppac.agents.dapg import DAPG
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
 from nppac.errors import unknown_name
@@ -41,6 +43,12 @@ METHODS: dict[str, Method] = {
         KLActorCritic, "none", "rewards", "uniform", "SAC, ten critics, half of each batch demos."
     ),
     "awac": Method(AWAC, "implicit KL", "rewards", "uniform", "Advantage-weighted actor-critic."),
+    "awr": Method(
+        AWR, "implicit KL", "episodes", "uniform", "Advantage-weighted regression on episodes."
+    ),
+    "dapg": Method(
+        DAPG, "other divergence", "actions", "uniform", "Natural policy gradient plus cloning."
+    ),
 }
 
 
