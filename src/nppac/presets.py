@@ -60,7 +60,7 @@ def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunCon
     needs = get_method(method).needs
     if name not in get_args(Preset):
         raise unknown_name("preset", name, get_args(Preset))
-    config = PAPER.get(task, PAPER["halfcheetah"])
+    config = replace(PAPER.get(task, PAPER["halfcheetah"]), task=task)
     if method == "nppac-anchored":
         config = _anchored(task, config)
     elif method == "nppac":
@@ -69,7 +69,7 @@ def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunCon
         config = BASELINES[method](config, task in DEXTEROUS_TASKS)
         config = config if name == "paper" else _small(config)
     demos = task if task in embedded_names() and needs != "nothing" else None
-    return replace(config, task=task, method=method, demos=demos)
+    return replace(config, method=method, demos=demos)
 
 
 def _anchored(task: str, paper: RunConfig) -> RunConfig:
@@ -87,7 +87,7 @@ def _anchored(task: str, paper: RunConfig) -> RunConfig:
 def _small(config: RunConfig) -> RunConfig:
     """What two cores can do of a baseline: shorter, in small batches, with fewer critic steps."""
     schedule, agent = config.schedule, config.agent
-    steps = max(50_000, schedule.epoch_steps)
+    steps = -(-50_000 // schedule.epoch_steps) * schedule.epoch_steps  # whole epochs
     if config.agent.__class__ is KLActorCritic and agent.critic_updates > 4:
         agent = replace(agent, critic_updates=4)
     schedule = replace(

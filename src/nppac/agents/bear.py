@@ -21,7 +21,7 @@ from nppac.agents.losses import td_target
 from nppac.agents.steps import descend, sample_often, value_each
 from nppac.errors import UserError
 from nppac.networks import CriticEnsemble, HeadName, Policy, TanhNormalPolicy
-from nppac.types import Batch, Family
+from nppac.types import Batch, Family, ReferenceStats
 
 Kernel = Literal["laplacian", "gaussian"]
 Samples = Float[Array, "count batch d"]
@@ -149,16 +149,22 @@ class BEAR(ActorCritic):
         return state, {**info, **own}
 
     def sample(
-        self, state: BEARState, obs: Float[Array, "batch o"], key: PRNGKeyArray
+        self,
+        state: BEARState,
+        obs: Float[Array, "batch o"],
+        reference: ReferenceStats | None,
+        key: PRNGKeyArray,
     ) -> Float[Array, "batch d"]:
         """Exploring actions: each the best of `act_samples`."""
         if self.act_samples == 1:
-            return super().sample(state, obs, key)
+            return super().sample(state, obs, reference, key)
         keys = jax.random.split(key, self.act_samples)
         actions = jax.vmap(lambda k: state.policy.explore(obs, k, self.exploration))(keys)
         return best_action(state.critic, obs, actions)
 
-    def mode(self, state: BEARState, obs: Float[Array, "batch o"]) -> Float[Array, "batch d"]:
+    def mode(
+        self, state: BEARState, obs: Float[Array, "batch o"], reference: ReferenceStats | None
+    ) -> Float[Array, "batch d"]:
         """The policy's mode, or the best of samples whose noise is always the same."""
         if self.act_samples == 1:
             return state.policy.mode(obs)

@@ -5,7 +5,9 @@ from typing import Literal, NamedTuple
 from nppac.agents.abm import ABM
 from nppac.agents.anchored import Anchored
 from nppac.agents.awac import AWAC
+from nppac.agents.awr import AWR
 from nppac.agents.bear import BEAR
+from nppac.agents.dapg import DAPG
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
 from nppac.errors import unknown_name
@@ -56,6 +58,12 @@ METHODS: dict[str, Method] = {
     ),
     "abm": Method(
         ABM, "implicit KL", "episodes", "uniform", "MPO from a prior that imitates what went well."
+    ),
+    "awr": Method(
+        AWR, "implicit KL", "episodes", "uniform", "Advantage-weighted regression on episodes."
+    ),
+    "dapg": Method(
+        DAPG, "other divergence", "actions", "uniform", "Natural policy gradient plus cloning."
     ),
 }
 
