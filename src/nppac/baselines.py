@@ -41,9 +41,10 @@ def _sac_bc(paper: RunConfig, dexterous: bool) -> RunConfig:
     return _with_demos(_without_reference(paper, agent))
 
 
-def _brac(paper: RunConfig, dexterous: bool) -> RunConfig:
-    """The paper's variant: N-PPAC with another reference; four samples of the KL are BRAC's own."""
-    return replace(paper, reference="network-entropy", agent=replace(paper.agent, kl_samples=4))
+def replaced_reference(nppac: RunConfig) -> RunConfig:
+    """BRAC as the paper has it: N-PPAC with a cloned network, and four samples of the KL."""
+    agent = replace(nppac.agent, kl="sample", kl_samples=4)
+    return replace(nppac, reference="network-entropy", agent=agent)
 
 
 def _rlpd(paper: RunConfig, dexterous: bool) -> RunConfig:
@@ -147,7 +148,6 @@ BASELINES: dict[str, Baseline] = {
     "sac": _sac,
     "sacfd": _sacfd,
     "sac-bc": _sac_bc,
-    "brac": _brac,
     "rlpd": _rlpd,
     "awac": _awac,
     "bear": _bear,

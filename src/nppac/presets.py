@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from nppac.agents.anchored import Anchored
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
-from nppac.baselines import BASELINES
+from nppac.baselines import BASELINES, replaced_reference
 from nppac.demos import embedded_names
 from nppac.errors import unknown_name
 from nppac.references import GPConfig
@@ -63,8 +63,9 @@ def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunCon
     config = replace(PAPER.get(task, PAPER["halfcheetah"]), task=task)
     if method == "nppac-anchored":
         config = _anchored(task, config)
-    elif method == "nppac":
+    elif method in ("nppac", "brac"):
         config = config if name == "paper" else _default(task, config)
+        config = replaced_reference(config) if method == "brac" else config
     else:
         config = BASELINES[method](config, task in DEXTEROUS_TASKS)
         config = config if name == "paper" else _small(config)
