@@ -41,6 +41,22 @@ def test_sac_needs_no_demonstrations(task):
     assert config.agent.policy_hidden == preset(task).agent.policy_hidden
 
 
+@pytest.mark.parametrize("name", get_args(Preset))
+@pytest.mark.parametrize(("task", "epoch"), [("door", 40_000), ("pen", 20_000), ("ant", 10_000)])
+def test_dapg_is_on_policy(task, epoch, name):
+    schedule = preset(task, "dapg", name).schedule
+    assert schedule.epoch_steps == schedule.replay_capacity == epoch
+    assert (schedule.warmup_steps, schedule.pretrain_epochs) == (0, 5)
+    assert schedule.steps % epoch == 0
+
+
+def test_awr_starts_with_the_demonstrations_in_a_short_replay():
+    config = preset("ant", "awr", "paper")
+    assert config.schedule.demos_in_replay
+    assert (config.schedule.replay_capacity, config.schedule.warmup_steps) == (50_000, 0)
+    assert (config.agent.scale, preset("door", "awr").agent.scale) == (0.2, 0.4)
+
+
 def test_another_task_takes_the_locomotion_settings():
     assert preset("Hopper-v5").agent == preset("halfcheetah").agent
 

@@ -70,7 +70,9 @@ def test_it_prefers_the_action_that_pays():
     storage = replay.storage._replace(
         reward=replay.storage.action[:, 0], discount_mask=jnp.zeros(200)
     )
-    agent = dataclasses.replace(SMALL, policy_updates=500, policy_learning_rate=1e-3)
+    agent = dataclasses.replace(
+        SMALL, policy_updates=500, policy_learning_rate=3e-4, minibatch_size=100
+    )
     state = agent.init(KEY, 3, 2)
     state, info = agent.learn(state, replay._replace(storage=storage), None, KEY, "uniform")
     mean = agent.mode(state, storage.obs, None).mean(0)

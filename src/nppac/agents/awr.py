@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
@@ -21,7 +22,7 @@ from nppac.agents.episodic import (
 )
 from nppac.agents.returns import Rows, generalised_advantage, standardised
 from nppac.distributions import normal_kl
-from nppac.networks import MLP, LinearPolicy
+from nppac.networks import CRITIC_LAST_BOUND, MLP, LinearPolicy
 from nppac.replay import Replay, sample_rows
 from nppac.types import Demonstrated, Family, ReferenceStats
 
@@ -83,7 +84,8 @@ class AWR(EpisodicAgent):
         """Fresh networks."""
         policy_key, critic_key = jax.random.split(key)
         trunk = MLP(policy_key, obs_dim, self.policy_hidden, action_dim, LAST_BOUND)
-        critic = self.make_critic(critic_key, obs_dim)
+        trunk = glorot(trunk, policy_key, LAST_BOUND)
+        critic = glorot(self.make_critic(critic_key, obs_dim), critic_key, CRITIC_LAST_BOUND)
         return AWRState(
             policy=LinearPolicy(trunk, jnp.full(action_dim, math.log(self.scale))),
             critic=critic,
@@ -189,6 +191,23 @@ class AWR(EpisodicAgent):
         """-E[w log π(a|s)] + c · box(μ(s)), with w a constant."""
         outside = box_violation(policy.mode(obs))
         return -jnp.mean(weights * policy.log_prob(obs, action)) + self.box_weight * outside
+
+
+def glorot(network: MLP, key: PRNGKeyArray, last: float) -> MLP:
+    """The network with weights uniform within √(6 / (inputs + outputs)), and no biases.
+
+    The last layer's are within `last`: at first the values must not drown the rewards. Plain
+    gradient descent, unlike Adam, is as fast as its weights are large: the authors' step sizes go
+    with this beginning.
+    """
+    bounds = [math.sqrt(6.0 / sum(weight.shape)) for weight in network.weights[:-1]] + [last]
+    keys = jax.random.split(key, len(bounds))
+    weights = tuple(
+        jax.random.uniform(k, weight.shape, minval=-bound, maxval=bound)
+        for k, weight, bound in zip(keys, network.weights, bounds, strict=True)
+    )
+    biases = tuple(jnp.zeros_like(bias) for bias in network.biases)
+    return eqx.tree_at(lambda mlp: (mlp.weights, mlp.biases), network, (weights, biases))
 
 
 def imitation_weights(advantage: Rows, inside: Rows, scale: float, limit: float) -> Rows:
