@@ -16,7 +16,7 @@ from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
 from nppac.cli.show import flatten, show
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.presets import Preset, preset
-from nppac.references import GPConfig
+from nppac.references import GPConfig, NetworkConfig
 from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
 from nppac.runs import RunConfig, resume_run, start_run
 from nppac.schedule import Schedule
@@ -43,7 +43,7 @@ class TrainArgs(Generic[A]):
     demo_episodes: OptionalCount = None
     """Use only the first so many demonstrations."""
     reference: str = "gp"
-    """gp: fit one to the demonstrations. uniform: none. Else the file of a saved reference."""
+    """A name that `nppac references` lists, the file of a saved one, or your module:function."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="DIRECTORY")] = None
     """Directory of the run; by default runs/TASK-METHOD-seedN."""
     seed: int = 0
@@ -51,6 +51,7 @@ class TrainArgs(Generic[A]):
     agent: Annotated[A, tyro.conf.OmitArgPrefixes] = field(default_factory=cast(Any, KLActorCritic))
     schedule: Annotated[Schedule, tyro.conf.OmitArgPrefixes] = field(default_factory=Schedule)
     gp: GPConfig = field(default_factory=GPConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
 
 
 def train(argv: Sequence[str]) -> None:
@@ -67,6 +68,7 @@ def train(argv: Sequence[str]) -> None:
         agent=base.agent,
         schedule=base.schedule,
         gp=base.gp,
+        network=base.network,
     )
     # The flags of an agent are the fields of its class, which the method decides.
     kind = cast(Any, TrainArgs)[get_method(chosen.method).agent]
@@ -82,6 +84,7 @@ def train(argv: Sequence[str]) -> None:
         seed=args.seed,
         agent=args.agent,
         gp=args.gp,
+        network=args.network,
         schedule=args.schedule,
     )
     _guard(directory, lambda: start_run(config, directory))
