@@ -21,7 +21,7 @@ def test_a_scaling_in_parts_is_that_of_the_whole():
         scaling = scaling.extended(jnp.asarray(part), jnp.ones(len(part)))
     np.testing.assert_allclose(scaling.mean, rows.mean(0), rtol=1e-5)
     np.testing.assert_allclose(scaling.spread, rows.std(0), rtol=1e-5)
-    np.testing.assert_allclose(scaling.unscaled(scaling.scaled(rows)), rows, rtol=1e-4)
+    np.testing.assert_allclose(scaling.unscaled(scaling.scaled(jnp.asarray(rows))), rows, rtol=1e-4)
 
 
 def test_what_never_varies_is_not_blown_up():
