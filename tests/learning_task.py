@@ -7,9 +7,7 @@ alike; what a method needs beyond that is in `OWN`.
 from dataclasses import fields, replace
 from pathlib import Path
 
-import numpy as np
-
-from nppac.demos import demos_from_episodes, save_demos
+from nppac.demos import demos_from_episodes, load_demos, save_demos
 from nppac.evaluation import evaluate
 from nppac.presets import preset
 from nppac.references import NetworkConfig, fit_network
@@ -39,9 +37,9 @@ SCHEDULE = {
 }
 # Weighted imitation explores with the noise it imitates: little, if there is one demonstration.
 OWN: dict[str, dict[str, object]] = {
-    "nppac": {"temperature": 1.0, "exploration": 1.0},
-    "nppac-anchored": {"temperature": 1.0, "policy_waits": 1_000, "critic_updates": 1},
-    "brac": {"temperature": 1.0, "exploration": 1.0},
+    "nppac": {"temperature": 0.01, "exploration": 1.0},
+    "nppac-anchored": {"temperature": 0.1, "policy_waits": 1_000, "critic_updates": 1},
+    "brac": {"temperature": 0.01, "exploration": 1.0},
     "rlpd": {"critic_updates": 1, "random_steps": 1_000, "warmup_steps": 1_000},
     "awac": {"advantage_scale": 0.3, "exploration": 3.0},
     "bear": {"cvae_hidden": (64, 64), "warmup_updates": 1_000, "steps": 20_000},
@@ -88,12 +86,12 @@ def demonstrate(directory: Path) -> Path:
     return path
 
 
-def cloned(demos, seed: int = 0) -> float:
+def cloned(path: Path, seed: int = 0) -> float:
     """Return of behaviour cloning alone: a network fitted to the demonstration."""
-    network = fit_network(demos.obs, demos.actions, NetworkConfig(seed=seed, max_epochs=500))
+    demos = load_demos(str(path))
+    network = fit_network(demos.obs, demos.actions, NetworkConfig(seed=seed))
     envs = [make_env(get_task(TASK)) for _ in range(4)]
-    act = lambda obs: np.asarray(network.mean(obs))  # noqa: E731
-    return evaluate(envs, act, episodes=EPISODES, seed=0).return_mean
+    return evaluate(envs, network.mean, episodes=EPISODES, seed=seed).return_mean
 
 
 def learned(method: str, seed: int, demos: Path, directory: Path) -> float:
