@@ -1,4 +1,4 @@
-"""Whether what a reference answered can be used at all; a bad answer is named with its place."""
+"""Whether a reference can be asked, and what it answered be used; what is bad is named."""
 
 from typing import Any
 
@@ -6,6 +6,23 @@ import numpy as np
 
 from nppac.errors import UserError
 from nppac.types import ReferenceStats
+
+
+def checked_states(obs: np.ndarray, size: int, who: str) -> np.ndarray:
+    """`obs` as finite float64 states (n, size), or a `UserError` that says what is wrong."""
+    obs = np.asarray(obs, np.float64)
+    if obs.ndim != 2 or obs.shape[1] != size:
+        raise UserError(
+            f"{who} was fitted to observations of {size} numbers and was asked about an array of "
+            f"shape {obs.shape}. Give it (n, {size})."
+        )
+    if not np.isfinite(obs).all():
+        row = int(np.flatnonzero(~np.isfinite(obs).all(1))[0])
+        raise UserError(
+            f"{who} was asked about observation {row}, which is not finite. Look whether the "
+            "simulation became unstable just before."
+        )
+    return obs
 
 
 def checked_answer(answer: Any, n: int, who: str = "The reference") -> ReferenceStats:

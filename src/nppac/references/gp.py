@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.errors import UserError
 from nppac.files import write_arrays
 from nppac.references.base import Reference
+from nppac.references.checks import checked_states
 from nppac.references.gp_config import GPConfig
 from nppac.references.gp_variance import ExactVariance, Variance, eigendecomposition
 from nppac.references.kernels import cross
@@ -87,18 +87,7 @@ class GPReference(Reference):
         return self._variance(k)
 
     def _scaled(self, obs: np.ndarray) -> np.ndarray:
-        obs = np.asarray(obs, np.float64)
-        if obs.ndim != 2 or obs.shape[1] != len(self._centre):
-            raise UserError(
-                f"The GP was fitted to observations of {len(self._centre)} numbers and was asked "
-                f"about an array of shape {obs.shape}. Give it (n, {len(self._centre)})."
-            )
-        if not np.isfinite(obs).all():
-            row = int(np.flatnonzero(~np.isfinite(obs).all(1))[0])
-            raise UserError(
-                f"The GP was asked about observation {row}, which is not finite. Look whether "
-                "the simulation became unstable just before."
-            )
+        obs = checked_states(obs, len(self._centre), "The GP")
         return (obs - self._centre) / self.params.lengthscales
 
     def save(self, path: str | Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nppac.errors import UserError
+from nppac.references.checks import checked_states
 
 _CHUNK = 1024
 _SMALL_CHUNK = 16
@@ -21,18 +21,7 @@ class Standardiser(NamedTuple):
 
     def __call__(self, obs: np.ndarray) -> np.ndarray:
         """Standardised float32 states (n, o), or an error that says what is wrong with them."""
-        obs = np.asarray(obs, np.float64)
-        if obs.ndim != 2 or obs.shape[1] != len(self.centre):
-            raise UserError(
-                f"The network was fitted to observations of {len(self.centre)} numbers and was "
-                f"asked about an array of shape {obs.shape}. Give it (n, {len(self.centre)})."
-            )
-        if not np.isfinite(obs).all():
-            row = int(np.flatnonzero(~np.isfinite(obs).all(1))[0])
-            raise UserError(
-                f"The network was asked about observation {row}, which is not finite. Look "
-                "whether the simulation became unstable just before."
-            )
+        obs = checked_states(obs, len(self.centre), "The network")
         return ((obs - self.centre) / self.spread).astype(np.float32)
 
 
