@@ -447,6 +447,6 @@ def test_every_method_is_listed_within_a_hundred_columns(monkeypatch, capsys, co
     assert max(map(len, out.splitlines())) == int(columns or 100)
     assert "…" not in out
     for name, method in METHODS.items():
-        assert f"│ {name} " in out
+        assert f"\n│{name}" in out
         assert method.reference in out
     assert ("states, actions, rewards" in out) == (columns != "80")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from nppac import training
+from nppac import training, warm_start
 from nppac.errors import UserError
 from nppac.references import Reference, UniformReference
 from nppac.results import load_metrics
@@ -388,21 +388,22 @@ def test_a_replay_that_is_too_small_takes_the_newest_demonstrations(tmp_path):
 
 
 def test_offline_updates_come_first_and_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "OFFLINE_ROUND", 4)
+    monkeypatch.setattr(warm_start, "OFFLINE_ROUND", 4)
     heard, inner = [], training.run_updates
 
     def run_updates(agent, state, replay, key, updates, *rest):
         heard.append((int(replay.size), updates, tuple(jax.random.key_data(key).tolist())))
         return inner(agent, state, replay, key, updates, *rest)
 
-    monkeypatch.setattr(training, "run_updates", run_updates)
+    for module in (training, warm_start):
+        monkeypatch.setattr(module, "run_updates", run_updates)
     schedule = replace(SCHEDULE, steps=20, eval_every=20, checkpoint_every=20, offline_updates=10)
     done = run(tmp_path, schedule, demos=recorded())
     assert [h[:2] for h in heard] == [(21, 4), (21, 4), (21, 2), (20, 0)]
     assert len({key for *_, key in heard}) == 4
     assert done.progress.updates == 10
     np.testing.assert_array_equal(column(tmp_path, "updates"), [10, 10])
-    fresh = AGENT.init(training._key(0, "init"), OBS_DIM, ACTION_DIM)
+    fresh = AGENT.init(training.stream(0, "init"), OBS_DIM, ACTION_DIM)
     assert not np.array_equal(done.state.policy.trunk.weights[0], fresh.policy.trunk.weights[0])
 
 

@@ -46,11 +46,13 @@ def methods() -> None:
     """List the methods that `train --method NAME` takes and what they need."""
     out = console()
     names = ("method", "regularised by", "demonstrations need", "reference", "what it is")
-    table = Table(*names, width=min(out.width, METHODS_WIDTH))
+    width = min(out.width, METHODS_WIDTH)
+    table = Table(*names, width=width, padding=0, collapse_padding=True)
     for name, method in METHODS.items():
         needs = NEEDS_IN_WORDS[method.needs]
         table.add_row(name, method.family, needs, method.reference, method.summary)
     table.columns[0].no_wrap = True
+    table.columns[2].no_wrap = width >= METHODS_WIDTH
     table.columns[-1].overflow = "fold"
     out.print(table)
 
