@@ -18,7 +18,7 @@ def test_all_figures_are_listed(capsys, args):
 
 def test_a_figure_its_data_and_its_record_are_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    main(["reproduce", "prop1", "--demos", "door=mine.npz", "pen=other.npz"])
+    main(["reproduce", "prop1", "--demos", "door=mine.npz", "--demos", "pen=other.npz"])
     out, _ = capsys.readouterr()
     for name in ("prop1.png", "prop1.csv", "prop1.json"):
         assert f"reproduction/{name}\n" in out

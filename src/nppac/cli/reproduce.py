@@ -17,7 +17,9 @@ from nppac.reproduce.maps import PAPER_TASKS
 def reproduce(
     name: Annotated[Positional[str], tyro.conf.arg(metavar="NAME")] = "list",
     out: Annotated[Path, tyro.conf.arg(metavar="DIRECTORY")] = Path("reproduction"),
-    demos: Annotated[tuple[str, ...], tyro.conf.arg(metavar="TASK=SOURCE")] = (),
+    demos: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="TASK=SOURCE"), tyro.conf.UseAppendAction
+    ] = (),
     quick: bool = False,
 ) -> None:
     """Reproduce a figure of the paper; without a name, list those that there are.
@@ -25,7 +27,7 @@ def reproduce(
     Args:
         name: A figure's name, or `list`.
         out: Directory for the figure, the data that it is drawn from, and the record of both.
-        demos: Demonstrations of each task: a file, a Minari id or, by default, the embedded ones.
+        demos: Demonstrations of a task, once for each: a file, a Minari id; else the embedded ones.
         quick: Compute little, to see that everything works; the figure means nothing then.
     """
     if name == "list":
