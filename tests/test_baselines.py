@@ -11,6 +11,7 @@ from optax import tree_utils
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.losses import policy_loss, soft_target
 from nppac.baselines import BASELINES
+from nppac.networks import CriticEnsemble
 from nppac.presets import PAPER, preset
 from nppac.references import UniformReference
 from nppac.replay import as_replay, transitions
@@ -177,13 +178,14 @@ def test_half_of_each_of_rlpds_minibatches_is_demonstrated():
 
 def test_rlpds_target_is_the_least_of_two_critics_and_never_of_one_twice():
     rlpd = method("rlpd")
-    values = jnp.tile(jnp.arange(10.0)[:, None], (1, 5))
+    critic = CriticEnsemble(KEY, 10, 3, 2, (4,))
+    everyone = critic(jnp.ones((5, 3)), jnp.ones((5, 2)))
     seen = set()
-    for key in jax.random.split(KEY, 200):
-        chosen = rlpd.subset(values, key)
-        assert chosen.shape == (2, 5)
-        assert len(np.unique(chosen, axis=1).T) == 1  # the same two for the whole minibatch
-        pair = {int(v) for v in chosen[:, 0]}
+    for key in jax.random.split(KEY, 100):
+        chosen = rlpd.subset(critic, key)(jnp.ones((5, 3)), jnp.ones((5, 2)))
+        same = np.isclose(chosen[:, None], everyone[None], rtol=1e-6).all(axis=-1)
+        assert (same.sum(axis=1) == 1).all()  # each is one of the ten
+        pair = set(np.flatnonzero(same.any(axis=0)))
         assert len(pair) == 2
         seen |= pair
     assert seen == set(range(10))

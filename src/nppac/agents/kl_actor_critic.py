@@ -144,24 +144,24 @@ class KLActorCritic(ActorCritic):
         next_action, next_log_ratio = self.act_with_log_ratio(
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
-        q = self.subset(state.target_critic(batch.next_obs, next_action), key)
+        next_q = self.subset(state.target_critic, key)(batch.next_obs, next_action)
         target = soft_target(
             batch.reward,
             batch.discount_mask,
-            jnp.min(q, axis=0),
+            jnp.min(next_q, axis=0),
             next_log_ratio,
             jnp.exp(state.log_temperature) if self.penalise_target else 0.0,
             self.discount,
         )
         return self.step_critic(state, batch, target)
 
-    def subset(self, q: Float[Array, "n batch"], key: PRNGKeyArray) -> Float[Array, "m batch"]:
-        """The values of `target_critics` random critics, none of them twice."""
+    def subset(self, critic: CriticEnsemble, key: PRNGKeyArray) -> CriticEnsemble:
+        """`target_critics` random members, none of them twice; the others need not be asked."""
         if self.target_critics in (None, self.critics):
-            return q
-        return jax.random.choice(
-            jax.random.fold_in(key, 0), q, (self.target_critics,), replace=False
-        )
+            return critic
+        key = jax.random.fold_in(key, 0)
+        chosen = jax.random.choice(key, self.critics, (self.target_critics,), replace=False)
+        return jax.tree.map(lambda stacked: stacked[chosen], critic)
 
     def update_policy(
         self,
