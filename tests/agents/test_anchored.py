@@ -67,6 +67,16 @@ def test_the_penalty_is_that_of_the_means():
     np.testing.assert_allclose(penalty, 0.5 * jnp.sum(correction**2, axis=1), rtol=1e-4)
 
 
+def test_a_relative_weight_makes_the_policys_step_the_same_for_any_unit_of_reward():
+    q = jnp.array([-3.0, 1.0, 2.0, 4.0])
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    relative = replace(AGENT, relative=True)
+    np.testing.assert_allclose(AGENT.weight(state, q), 0.5, rtol=1e-6)
+    np.testing.assert_allclose(relative.weight(state, q), 0.5 * 2.5, rtol=1e-6)
+    np.testing.assert_allclose(relative.weight(state, 100 * q), 0.5 * 250, rtol=1e-6)
+    assert not jax.grad(lambda q: relative.weight(state, q))(q).any()  # a unit, not a term
+
+
 def test_the_policy_waits_while_the_critics_learn():
     agent = replace(AGENT, policy_waits=2)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)

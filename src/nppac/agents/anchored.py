@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import PRNGKeyArray
 
-from nppac.agents.actor_critic import Values, require_not_negative, require_positive
+from nppac.agents.actor_critic import Scalar, Values, require_not_negative, require_positive
 from nppac.agents.base import Info
 from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic, KLActorCriticState
 from nppac.networks import HeadName, Policy, make_policy
@@ -31,6 +31,8 @@ class Anchored(KLActorCritic):
     """What is penalised; only the means differ by more than a constant."""
     temperature: float = 0.5
     """Weight α of the penalty; the starting value where it is tuned."""
+    relative: bool = False
+    """Measure α in units of the critics' mean |Q|, so that it means the same for any reward."""
     layer_norm: bool = True
     """Normalise the critics' hidden layers."""
     spread: float = 0.5
@@ -49,6 +51,15 @@ class Anchored(KLActorCritic):
         """A correction that is nearly zero everywhere."""
         hidden = self.policy_hidden
         return make_policy(key, self.head, obs_dim, action_dim, hidden, self.spread, self.reach)
+
+    def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
+        """α, times E|Q| where it is relative."""
+        temperature = super().weight(state, q)
+        return (
+            temperature * jnp.mean(jnp.abs(jax.lax.stop_gradient(q)))
+            if self.relative
+            else temperature
+        )
 
     def update_policy(
         self,

@@ -145,15 +145,20 @@ class KLActorCritic(ActorCritic):
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
         next_q = self.subset(state.target_critic, key)(batch.next_obs, next_action)
+        next_q = jnp.min(next_q, axis=0)
         target = soft_target(
             batch.reward,
             batch.discount_mask,
-            jnp.min(next_q, axis=0),
+            next_q,
             next_log_ratio,
-            jnp.exp(state.log_temperature) if self.penalise_target else 0.0,
+            self.weight(state, next_q) if self.penalise_target else 0.0,
             self.discount,
         )
         return self.step_critic(state, batch, target)
+
+    def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
+        """α beside values q; a method may measure it in their units."""
+        return jnp.exp(state.log_temperature)
 
     def subset(self, critic: CriticEnsemble, key: PRNGKeyArray) -> CriticEnsemble:
         """`target_critics` random members, none of them twice; the others need not be asked."""
@@ -172,7 +177,6 @@ class KLActorCritic(ActorCritic):
         extra_loss: ExtraLoss,
     ) -> tuple[KLActorCriticState, Info, Values]:
         """One step on the KL-augmented policy objective."""
-        temperature = jnp.exp(state.log_temperature)
         combine = jnp.min if self.policy_value == "min" else jnp.mean
 
         def loss(policy: Policy) -> tuple[Scalar, Values]:
@@ -180,8 +184,8 @@ class KLActorCritic(ActorCritic):
                 policy, batch.obs, batch.reference, key, family
             )
             q = combine(state.critic(batch.obs, action), axis=0)
-            extra = extra_loss(policy, state.critic)
-            return policy_loss(q, log_ratio, temperature) + extra, log_ratio
+            value = policy_loss(q, log_ratio, self.weight(state, q))
+            return value + extra_loss(policy, state.critic), log_ratio
 
         state, info, log_ratio = self.step_policy(state, loss)
         return state, {**info, "kl": jnp.mean(log_ratio)}, log_ratio
