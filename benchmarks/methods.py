@@ -4,6 +4,7 @@
 
 Rounds of all methods are interleaved, so that a noisy machine is noisy for all alike. A method
 that takes several critic steps for one of its policy counts as one step; the table says how many.
+AWR and DAPG learn an epoch at once, in many steps of small networks: each of those counts.
 """
 
 import argparse
@@ -80,7 +81,8 @@ def main() -> None:
     medians = {name: statistics.median(values) for name, values in rates.items()}
     table = Table("method", "updates/s", "beside SAC", "critic steps in each")
     for name, median in sorted(medians.items(), key=lambda item: -item[1]):
-        steps = getattr(agents[name], "critic_updates", 1)
+        epochal = isinstance(agents[name], ReplayAgent)
+        steps = "" if epochal else getattr(agents[name], "critic_updates", 1)
         table.add_row(name, f"{median:.0f}", f"{median / medians['sac']:.2f}", str(steps))
     console().print(table)
     record = {"settings": vars(args), "updates_per_second": rates, "commit": commit()}
