@@ -63,13 +63,13 @@ def settings(method: str, seed: int, demos: Path | None):
         config,
         seed=seed,
         demos=source,
-        agent=replace(agent, **_known(agent, wanted)),
-        schedule=replace(schedule, **_known(schedule, wanted)),
+        agent=replace(agent, **known_settings(agent, wanted)),
+        schedule=replace(schedule, **known_settings(schedule, wanted)),
         network=NetworkConfig(max_epochs=200),
     )
 
 
-def _known(settings, wanted):
+def known_settings(settings, wanted):
     names = {field.name for field in fields(settings)}
     return {name: value for name, value in wanted.items() if name in names}
 
