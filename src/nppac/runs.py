@@ -49,7 +49,7 @@ from nppac.schedule import Schedule
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
 from nppac.training import Run, train
 from nppac.types import ReferenceStats
-from nppac.updates import greedy_policy, reported
+from nppac.updates import Ask, greedy_policy, reported
 from nppac.warm_start import Problem
 
 Policy = Callable[[np.ndarray], np.ndarray]
@@ -273,8 +273,23 @@ def _misfit(what: str, spec: TaskSpec, env: gymnasium.Env) -> UserError:
     )
 
 
-def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
-    """A run's configuration and its deterministic policy as of the last checkpoint."""
+@dataclass(frozen=True)
+class Trained:
+    """What a run has learned, as of its last checkpoint."""
+
+    config: RunConfig
+    state: State
+    ask: Ask
+    """The run's reference; only an anchored policy may ask it."""
+    checkpoint: Path
+
+    def policy(self, ask: Ask | None = None) -> Policy:
+        """Its deterministic policy; `ask` answers for the reference where that is known already."""
+        return greedy_policy(self.config.agent, self.state, ask or self.ask)
+
+
+def load_trained(directory: str | Path) -> Trained:
+    """Read a run's last checkpoint."""
     config = read_config(directory)
     checkpoint = Path(directory) / CHECKPOINT_FILE
     if not checkpoint.exists():
@@ -285,7 +300,13 @@ def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
     ask = load_reference(Path(directory) / REFERENCE_FILE) if agent.anchored else _no_reference
-    return config, greedy_policy(agent, load_state(checkpoint, fresh), ask)
+    return Trained(config, load_state(checkpoint, fresh), ask, checkpoint)
+
+
+def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
+    """A run's configuration and its deterministic policy as of the last checkpoint."""
+    trained = load_trained(directory)
+    return trained.config, trained.policy()
 
 
 def _no_reference(obs: np.ndarray) -> ReferenceStats:

@@ -7,14 +7,17 @@ from typing import Annotated, Any
 import tyro
 from rich.table import Table
 
+from nppac import plain_policy
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
 from nppac.errors import UserError
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.files import write_json
+from nppac.plain_policy import holds_policy
 from nppac.references import load_reference
 from nppac.results import METRICS_FILE, load_metrics
 from nppac.runs import (
+    Policy,
     check_fits,
     evaluate_policy,
     evaluation_measure,
@@ -114,12 +117,16 @@ def render(
 
 
 def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
-    """A run's policy or a reference's mean, and the task to act in."""
+    """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
         raise UserError(f"There is no run directory or reference file {path}.")
+    act: Policy
     if path.is_dir():
         config, act = load_policy(path)
         task = task or config.task
+    elif holds_policy(path):
+        act = plain_policy.load_policy(path)
+        task = task or act.task
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:
