@@ -18,6 +18,8 @@ from nppac.files import read_arrays, write_arrays
 KIND = "policy"
 """What the file's `kind` says, where that of a reference names the reference."""
 FORMAT = 1
+LAYER = ("weight", "bias")
+"""What the names of a layer's two arrays begin with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,25 +84,26 @@ class PlainPolicy:
         )
 
 
-LAYER = ("weight", "bias")
-"""What the names of a layer's two arrays begin with."""
-
-
-def holds_policy(path: str | Path) -> bool:
-    """Whether a file says that it holds such a policy; one that cannot be read does not."""
-    try:
-        return str(read_arrays(path).get("kind", "")) == KIND
-    except UserError:
-        return False
+def kind_of(path: str | Path) -> str:
+    """What a file says that it holds: such a policy, or a reference; refuses any other file."""
+    kind = str(read_arrays(path).get("kind", ""))
+    if not kind:
+        raise UserError(
+            f"{path} holds no policy. Give the directory of a run, or a file that `nppac distill` "
+            "or `nppac fit` wrote."
+        )
+    return kind
 
 
 def load_policy(path: str | Path) -> PlainPolicy:
     """The policy that `nppac distill` wrote: call it with observations to have actions."""
     arrays = read_arrays(path)
-    kind = str(arrays.get("kind", ""))
+    kind = str(arrays.get("kind", "none"))
     if kind != KIND:
-        held = f"a reference policy of kind '{kind}'" if kind else "no policy"
-        raise UserError(f"{path} holds {held}. Give a file that `nppac distill` wrote.")
+        raise UserError(
+            f"{path} holds no distilled policy (its kind is '{kind}'). Give a file that "
+            "`nppac distill` wrote."
+        )
     if int(arrays.get("format", np.array(-1))) != FORMAT:
         raise UserError(f"{path} is a policy of another version of nppac. Distil it again.")
     try:

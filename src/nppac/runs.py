@@ -22,7 +22,7 @@ from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
 from nppac.checkpoint import load_state
 from nppac.demos import Demos, load_demos, task_rewards, validate
-from nppac.errors import UserError
+from nppac.errors import UserError, nearest_path
 from nppac.evaluation import evaluate
 from nppac.files import read_json, remove_leftovers, write_json
 from nppac.progress import progress_bar
@@ -420,7 +420,7 @@ def to_json(config: RunConfig) -> dict[str, Any]:
 def read_config(directory: str | Path) -> RunConfig:
     """The configuration of a run's directory."""
     if not Path(directory).is_dir():
-        raise UserError(f"There is no run directory {directory}.")
+        raise UserError(f"There is no run directory {directory}.{nearest_path(directory)}")
     path = Path(directory) / CONFIG_FILE
     if not path.exists():
         raise UserError(f"{directory} is not the directory of a run: it has no {CONFIG_FILE}.")

@@ -1,6 +1,5 @@
 """The student: a plain network, and how it is fitted to lessons."""
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +15,8 @@ from nppac.plain_policy import PlainPolicy
 from nppac.progress import Advance, silent
 from nppac.references.network_query import Standardiser, standardiser
 
+ADAM = optax.scale_by_adam()
+
 
 class Student(NamedTuple):
     """A network of standardised states whose outputs are squashed into actions."""
@@ -29,7 +30,7 @@ def fresh_student(lessons: Lessons, config: DistillConfig) -> Student:
     sizes = (lessons.obs.shape[1], config.hidden, lessons.actions.shape[1])
     network = MLP(jax.random.key(config.seed), *sizes, POLICY_LAST_BOUND)
     centre, spread = standardiser(lessons.obs)
-    return Student(network, Standardiser(np.float32(centre), np.float32(spread)))
+    return Student(network, Standardiser(centre.astype(np.float32), spread.astype(np.float32)))
 
 
 def fit(
@@ -40,47 +41,45 @@ def fit(
     advance: Advance = silent,
 ) -> Student:
     """The student after a round on all lessons: Adam, its rate falling to zero."""
-    x, y = jnp.asarray(student.units(lessons.obs)), jnp.asarray(lessons.actions)
+    x, y = student.units(lessons.obs), lessons.actions
     size = min(config.batch_size, len(lessons))
     batches, passes = len(lessons) // size, config.passes(len(lessons))
-    adam = (config.learning_rate, passes * batches)
-    network, optimiser = student.network, _adam(*adam).init(student.network)  # pyright: ignore[reportArgumentType]
-    for epoch in range(1, passes + 1):
-        rows = rng.permutation(len(lessons))[: batches * size].reshape(batches, size)
-        network, optimiser, loss = _epoch(network, optimiser, x, y, rows, adam)
-        advance(epoch, f"error {float(loss) ** 0.5:.3g}")
+    network, optimiser, loss = student.network, ADAM.init(student.network), 0.0  # pyright: ignore[reportArgumentType]
+    for epoch in range(passes):
+        losses, order = [], rng.permutation(len(lessons))
+        for batch in range(batches):
+            rows = order[batch * size : (batch + 1) * size]
+            rate = _rate(config.learning_rate, (epoch + batch / batches) / passes)
+            network, optimiser, loss = _step(network, optimiser, x[rows], y[rows], rate)
+            losses.append(loss)
+        loss = float(np.mean(losses))
+        advance(epoch + 1, f"error {loss**0.5:.3g}")
     if not np.isfinite(loss):
-        raise UserError("The student diverged: its error is not finite. Give more --episodes.")
+        raise UserError("The student diverged: its error is not finite.")
     return Student(network, student.units)
 
 
-def _adam(learning_rate: float, steps: int) -> optax.GradientTransformation:
-    return optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+def _rate(first: float, done: float) -> np.float32:
+    """Half a cosine, from the first rate down to zero."""
+    return np.float32(0.5 * first * (1.0 + np.cos(np.pi * done)))
 
 
 def actions_of(network: MLP, x: Any) -> Any:
     """Actions in (-1, 1) at standardised states."""
-    return jnp.tanh(network(x))
+    return jnp.tanh(network(jnp.asarray(x)))
 
 
 def _loss(network: MLP, x: Any, y: Any) -> Any:
     return jnp.mean((actions_of(network, x) - y) ** 2)
 
 
-@partial(jax.jit, static_argnames="adam", donate_argnames="optimiser")
-def _epoch(
-    network: MLP, optimiser: Any, x: Any, y: Any, rows: Any, adam: tuple[float, int]
-) -> tuple[MLP, Any, Any]:
-    """A pass over the minibatches, and the mean of their losses."""
-
-    def step(carry: tuple[MLP, Any], chosen: Any) -> tuple[tuple[Any, Any], Any]:
-        network, optimiser = carry
-        loss, slope = jax.value_and_grad(_loss)(network, x[chosen], y[chosen])
-        updates, optimiser = _adam(*adam).update(slope, optimiser)
-        return (optax.apply_updates(network, updates), optimiser), loss  # pyright: ignore[reportArgumentType]
-
-    (network, optimiser), losses = jax.lax.scan(step, (network, optimiser), rows)
-    return network, optimiser, jnp.mean(losses)
+@jax.jit
+def _step(network: MLP, optimiser: Any, x: Any, y: Any, rate: Any) -> tuple[Any, Any, Any]:
+    """One minibatch. No scan over many: it would be compiled anew for every round's lessons."""
+    loss, slope = jax.value_and_grad(_loss)(network, x, y)
+    direction, optimiser = ADAM.update(slope, optimiser)
+    updates = jax.tree.map(lambda leaf: -rate * leaf, direction)
+    return optax.apply_updates(network, updates), optimiser, loss  # pyright: ignore[reportArgumentType]
 
 
 def plain(student: Student, task: str) -> PlainPolicy:
