@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from nppac.distill.lessons import Lessons, joined, lessons_of, split, stretches, taught
 
@@ -43,6 +44,7 @@ def test_pieces_are_held_out_whole():
     assert all(np.ptp(piece.obs) == 99 for piece in tested)
 
 
-def test_one_piece_is_always_tested_on():
-    kept, tested = split(stretches(numbered(200)), 0.1, np.random.default_rng(0))
-    assert (len(kept), len(tested)) == (1, 1)
+@pytest.mark.parametrize(("count", "sizes"), [(200, (1, 1)), (50, (1, 0))])
+def test_one_piece_is_always_learned_from_and_a_second_tested_on(count, sizes):
+    kept, tested = split(stretches(numbered(count)), 0.1, np.random.default_rng(0))
+    assert (len(kept), len(tested)) == sizes

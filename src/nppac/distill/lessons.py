@@ -47,12 +47,12 @@ def stretches(lessons: Lessons) -> list[Lessons]:
 def split(
     pieces: Sequence[Lessons], held_out: float, rng: np.random.Generator
 ) -> tuple[list[Lessons], list[Lessons]]:
-    """Pieces to learn from and pieces, at least one, to test on.
+    """Pieces to learn from and pieces to test on: at least one each, if there are two.
 
     A piece is an episode or a part of one: neighbours in time are so alike that single steps of an
     episode whose others were learned would test nothing.
     """
-    count = max(1, round(held_out * len(pieces)))
+    count = min(max(1, round(held_out * len(pieces))), len(pieces) - 1)
     tested = set(rng.permutation(len(pieces))[:count].tolist())
     kept = [piece for i, piece in enumerate(pieces) if i not in tested]
     return kept, [pieces[i] for i in sorted(tested)]
