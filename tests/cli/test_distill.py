@@ -18,11 +18,6 @@ def run(tmp_path_factory):
     return write_anchored_run(tmp_path_factory.mktemp("runs") / "my-run")
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def test_a_policy_is_distilled_compared_and_used_without_its_run(run, capsys):
     shutil.copytree(run, "run")
     main(["distill", "run", *QUICK, "--eval-episodes", "3"])
