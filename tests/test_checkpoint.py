@@ -5,7 +5,7 @@ import jax
 import numpy as np
 import pytest
 
-from nppac.checkpoint import Progress, load_checkpoint, load_state, save_checkpoint
+from nppac.checkpoint import Progress, load_checkpoint, load_state, load_visited, save_checkpoint
 from nppac.errors import UserError
 from nppac.files import read_arrays, write_arrays
 from nppac.replay import empty_replay, insert, transitions
@@ -121,3 +121,13 @@ def test_only_filled_rows_are_stored(tmp_path):
     replay = {k: v for k, v in read_arrays(path).items() if k.startswith("replay/.")}
     assert {len(array) for array in replay.values()} == {5}
     assert len(replay) == 10
+
+
+@pytest.mark.parametrize(
+    ("lengths", "rows"), [((), []), ((5,), [1, 2, 3, 4, 5]), ((8, 3), [4, 5, 6, 7, 8, 9, 10, 11])]
+)
+def test_visited_states_come_oldest_first_with_the_references_answers(tmp_path, lengths, rows):
+    save_checkpoint(tmp_path / "c.npz", PROGRESS, fresh_state(), ring(8, *lengths))
+    obs, stats = load_visited(tmp_path / "c.npz")
+    assert obs[:, 0].tolist() == stats.loc[:, 0].tolist() == rows
+    assert stats.scale.shape == (len(rows), ACTION_DIM)

@@ -1,6 +1,6 @@
 import pytest
 
-from nppac.errors import unknown_name
+from nppac.errors import nearest_path, unknown_name
 
 NAMES = ["walker2d", "ant", "door"]
 
@@ -15,3 +15,10 @@ def test_without_a_near_name_all_are_listed_in_order():
     assert str(unknown_name("task", "xyz", iter(NAMES))) == (
         "Unknown task 'xyz'. Known: ant, door, walker2d."
     )
+
+
+def test_the_nearest_path_is_suggested_where_one_is_near(tmp_path):
+    (tmp_path / "door-seed0").mkdir()
+    assert nearest_path(tmp_path / "dor-seed0") == f" Did you mean '{tmp_path / 'door-seed0'}'?"
+    assert nearest_path(tmp_path / "xyz") == ""
+    assert nearest_path(tmp_path / "absent" / "door-seed0") == ""

@@ -5,4 +5,7 @@ KL-regularised actor-critic against it. The reference is a Gaussian process post
 predictive variance grows away from the data instead of collapsing.
 """
 
+from nppac.plain_policy import PlainPolicy, load_policy
+
+__all__ = ["PlainPolicy", "load_policy"]
 __version__ = "0.1.0"

@@ -16,6 +16,7 @@ from nppac.agents.base import State
 from nppac.errors import UserError
 from nppac.files import read_arrays, write_arrays
 from nppac.replay import Replay, filled_arrays, restore
+from nppac.types import ReferenceStats
 
 FORMAT = 1
 
@@ -56,6 +57,16 @@ def load_checkpoint(
 def load_state(path: str | Path, state: State) -> State:
     """Read only the agent's state, for evaluation."""
     return _refill(path, state, _read(path))
+
+
+def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
+    """Read only the states of the replay, oldest first, and what the reference says there."""
+    arrays = _read(path)
+    names = ("replay/.obs", "replay/.reference.loc", "replay/.reference.scale")
+    # A full ring's oldest row is where the next one goes; in any other the shift is by its size.
+    oldest = int(arrays["replay/position"])
+    obs, loc, scale = (np.roll(arrays[name], -oldest, axis=0) for name in names)
+    return obs, ReferenceStats(loc, scale)
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -14,3 +15,11 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UserError:
     near = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return UserError(f"Unknown {kind} '{name}'.{hint} Known: {', '.join(names)}.")
+
+
+def nearest_path(path: str | Path) -> str:
+    """A hint at what lies where `path` should be and is called nearly so; empty if nothing is."""
+    path = Path(path)
+    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, beside, n=1)
+    return f" Did you mean '{path.with_name(near[0])}'?" if near else ""

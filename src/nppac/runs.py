@@ -22,7 +22,7 @@ from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
 from nppac.checkpoint import load_state
 from nppac.demos import Demos, load_demos, task_rewards, validate
-from nppac.errors import UserError
+from nppac.errors import UserError, nearest_path
 from nppac.evaluation import evaluate
 from nppac.files import read_json, remove_leftovers, write_json
 from nppac.progress import progress_bar
@@ -49,7 +49,7 @@ from nppac.schedule import Schedule
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
 from nppac.training import Run, train
 from nppac.types import ReferenceStats
-from nppac.updates import greedy_policy, reported
+from nppac.updates import Ask, greedy_policy, reported
 from nppac.warm_start import Problem
 
 Policy = Callable[[np.ndarray], np.ndarray]
@@ -273,8 +273,23 @@ def _misfit(what: str, spec: TaskSpec, env: gymnasium.Env) -> UserError:
     )
 
 
-def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
-    """A run's configuration and its deterministic policy as of the last checkpoint."""
+@dataclass(frozen=True)
+class Trained:
+    """What a run has learned, as of its last checkpoint."""
+
+    config: RunConfig
+    state: State
+    ask: Ask
+    """The run's reference; only an anchored policy may ask it."""
+    checkpoint: Path
+
+    def policy(self, ask: Ask | None = None) -> Policy:
+        """Its deterministic policy; `ask` answers for the reference where that is known already."""
+        return greedy_policy(self.config.agent, self.state, ask or self.ask)
+
+
+def load_trained(directory: str | Path) -> Trained:
+    """Read a run's last checkpoint."""
     config = read_config(directory)
     checkpoint = Path(directory) / CHECKPOINT_FILE
     if not checkpoint.exists():
@@ -285,7 +300,13 @@ def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
     ask = load_reference(Path(directory) / REFERENCE_FILE) if agent.anchored else _no_reference
-    return config, greedy_policy(agent, load_state(checkpoint, fresh), ask)
+    return Trained(config, load_state(checkpoint, fresh), ask, checkpoint)
+
+
+def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
+    """A run's configuration and its deterministic policy as of the last checkpoint."""
+    trained = load_trained(directory)
+    return trained.config, trained.policy()
 
 
 def _no_reference(obs: np.ndarray) -> ReferenceStats:
@@ -399,7 +420,7 @@ def to_json(config: RunConfig) -> dict[str, Any]:
 def read_config(directory: str | Path) -> RunConfig:
     """The configuration of a run's directory."""
     if not Path(directory).is_dir():
-        raise UserError(f"There is no run directory {directory}.")
+        raise UserError(f"There is no run directory {directory}.{nearest_path(directory)}")
     path = Path(directory) / CONFIG_FILE
     if not path.exists():
         raise UserError(f"{directory} is not the directory of a run: it has no {CONFIG_FILE}.")

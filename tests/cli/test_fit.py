@@ -102,3 +102,13 @@ def test_the_catalogue_is_listed(capsys):
         assert name in out
         assert entry.description in out
     assert "module:function" in out
+
+
+def test_a_reference_is_fitted_evaluated_and_trained_against(tmp_path, demos, capsys):
+    main(["fit", "--task", TASK, "--demos", demos, "--kernel", "rbf", "--max-steps", "5"])
+    out, _ = capsys.readouterr()
+    assert "Saved to reference.npz" in out
+    assert "lengthscales" in out
+    main(["evaluate", "reference.npz", "--task", TASK, "--episodes", "2"])
+    main(["train", *FLAGS, "--demos", demos, "--reference", "reference.npz", "--out", "run"])
+    assert (tmp_path / "run" / "reference.npz").exists()

@@ -96,7 +96,7 @@ def demos_record(
     """Roll a trained policy out and keep its episodes as demonstrations.
 
     Args:
-        policy: Directory of a run, or the file of a reference.
+        policy: Directory of a run, or the file of a distilled policy or of a reference.
         out: The npz file to write.
         task: Task to act in; by default the run's own.
         episodes: Number of episodes to keep.

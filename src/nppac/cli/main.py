@@ -16,6 +16,7 @@ from nppac.cli.demos import (
     demos_record,
     demos_relabel,
 )
+from nppac.cli.distill import distill
 from nppac.cli.doctor import doctor_command
 from nppac.cli.fit import fit, references
 from nppac.cli.policies import compare, evaluate, render
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
     "evaluate": evaluate,
     "render": render,
+    "distill": distill,
     "demos list": demos_list,
     "demos inspect": demos_inspect,
     "demos convert": demos_convert,

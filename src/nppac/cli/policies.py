@@ -7,14 +7,16 @@ from typing import Annotated, Any
 import tyro
 from rich.table import Table
 
+from nppac import plain_policy
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
-from nppac.errors import UserError
+from nppac.errors import UserError, nearest_path
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.files import write_json
 from nppac.references import load_reference
 from nppac.results import METRICS_FILE, load_metrics
 from nppac.runs import (
+    Policy,
     check_fits,
     evaluate_policy,
     evaluation_measure,
@@ -66,10 +68,10 @@ def evaluate(
     seed: int = EVALUATION_SEED,
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
 ) -> None:
-    """Evaluate a run's policy, or a saved reference's mean, over many episodes.
+    """Evaluate a run's policy, a distilled one, or a reference's mean, over many episodes.
 
     Args:
-        policy: Directory of a run, or the file of a reference.
+        policy: Directory of a run, or the file of a distilled policy or of a reference.
         episodes: Number of episodes.
         task: Task to act in; needed for a reference.
         seed: Seed of the episodes.
@@ -99,7 +101,7 @@ def render(
     """Film a policy; works without a display.
 
     Args:
-        policy: Directory of a run, or the file of a reference.
+        policy: Directory of a run, or the file of a distilled policy or of a reference.
         out: The video to write.
         episodes: Number of episodes to film.
         task: Task to act in; needed for a reference.
@@ -114,12 +116,16 @@ def render(
 
 
 def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
-    """A run's policy or a reference's mean, and the task to act in."""
+    """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
-        raise UserError(f"There is no run directory or reference file {path}.")
+        raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
+    act: Policy
     if path.is_dir():
         config, act = load_policy(path)
         task = task or config.task
+    elif plain_policy.kind_of(path) == plain_policy.KIND:
+        act = plain_policy.load_policy(path)
+        task = task or act.task
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:

@@ -1,0 +1,107 @@
+"""The command `distill`."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.table import Table
+
+from nppac.cli.arguments import EVALUATION_SEED, OptionalCount, RunPath
+from nppac.cli.show import console, text_of
+from nppac.distill import DistillConfig, Round, load_teacher
+from nppac.distill import distill as distill_teacher
+from nppac.errors import UserError
+from nppac.runs import evaluate_policy, provenance
+from nppac.tasks import get_task, make_env
+
+POLICY_FILE = "policy.npz"
+ENVIRONMENTS = 8
+MEASURES = {
+    "success_any": "success at any step",
+    "success_end": "success at the last step",
+    "return_mean": "return",
+    "return_std": "its standard deviation",
+}
+"""What both are judged by, in words."""
+
+
+def distill(
+    run: RunPath,
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
+    hidden: tuple[int, ...] = DistillConfig.hidden,
+    rounds: int = DistillConfig.rounds,
+    episodes: int = DistillConfig.episodes,
+    epochs: OptionalCount = DistillConfig.epochs,
+    eval_episodes: int = 100,
+    seed: int = DistillConfig.seed,
+) -> None:
+    """Distil a run's policy into a plain network, to be deployed with NumPy alone.
+
+    The student learns what the run's policy does at the states of its replay and of its own
+    episodes; then, in each round, the student acts and the policy says what it would have done.
+    Both are judged on the same episodes, which neither has seen. The file acts by `nppac evaluate`,
+    `nppac render` and `nppac.load_policy(FILE)`, without the run and without its reference.
+
+    Args:
+        run: Directory of the run.
+        out: The npz file to write; by default policy.npz in the run's directory.
+        hidden: Width of each hidden layer of the student.
+        rounds: Rounds in which the student acts.
+        episodes: Episodes of each round, and of the run's policy before the first.
+        epochs: Passes over all states in each round; by default as many as make 10,000 updates.
+        eval_episodes: Episodes that both are judged on at the end; 0 for none.
+        seed: Seed of the episodes, of the initial weights and of the minibatches.
+
+    """
+    config = DistillConfig(hidden, rounds, episodes, epochs, seed)
+    if eval_episodes < 0:
+        raise UserError(f"'eval_episodes' is {eval_episodes}; it must be 0 or more.")
+    path = run / POLICY_FILE if out is None else out
+    if path.is_dir():
+        raise UserError(f"{path} is a directory. Give --out the name of a file.")
+    teacher = load_teacher(run, config.replayed)
+    spec = get_task(teacher.config.task)
+    envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
+    student, course = distill_teacher(envs, teacher.act, teacher.replayed, config, spec.name)
+    _show_course(course)
+    record: dict[str, Any] = {
+        "run": str(run),
+        "method": teacher.config.method,
+        "rounds": [asdict(round) for round in course],
+        "provenance": provenance(),
+    }
+    student = replace(student, record=record)
+    student.save(path)  # before the evaluation, which may be stopped
+    if eval_episodes:
+        judged = {
+            name: evaluate_policy(spec, act, eval_episodes, EVALUATION_SEED)
+            for name, act in (("teacher", teacher.act), ("student", student))
+        }
+        _show_both(spec.name, eval_episodes, judged["teacher"], judged["student"])
+        shown = {name: {k: result[k] for k in MEASURES} for name, result in judged.items()}
+        judgement = {"episodes": eval_episodes, "seed": EVALUATION_SEED, **shown}
+        replace(student, record={**record, "evaluation": judgement}).save(path)
+    print(f"Policy: {path}")
+
+
+def _show_course(course: Sequence[Round]) -> None:
+    """A row for each round."""
+    table = Table("round", "who acts", "return", "success", "states", "error", "held out")
+    for number, done in enumerate(course):
+        driven = (text_of(done.return_mean), text_of(done.success_any), f"{done.lessons:,}")
+        errors = (f"{done.error:.3g}", f"{done.held_out_error:.3g}")
+        table.add_row(str(number), done.driver, *driven, *errors)
+    console().print(table)
+    print("Errors of an action, after the round: root mean square, on states learned and held out.")
+
+
+def _show_both(task: str, episodes: int, teacher: dict[str, Any], student: dict[str, Any]) -> None:
+    """Both side by side, with the difference."""
+    table = Table(f"{task}, {episodes} episodes", "teacher", "student", "difference")
+    for name, words in MEASURES.items():
+        ours, theirs = student[name], teacher[name]
+        if ours is not None and theirs is not None:
+            table.add_row(words, text_of(theirs), text_of(ours), f"{ours - theirs:+.4g}")
+    console().print(table)

@@ -1,0 +1,42 @@
+"""A run of the anchored method as training would leave it, made without any training."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from nppac.agents.anchored import Anchored
+from nppac.checkpoint import Progress, save_checkpoint
+from nppac.files import write_json
+from nppac.networks import MLP
+from nppac.references import NetworkConfig
+from nppac.references.network import NetworkReference
+from nppac.references.network_base import Parts
+from nppac.references.network_query import Standardiser
+from nppac.replay import empty_replay, insert, transitions
+from nppac.results import CHECKPOINT_FILE, CONFIG_FILE, REFERENCE_FILE
+from nppac.rollout import rollout
+from nppac.runs import to_json
+from nppac.tasks import get_task, make_env
+from toy_task import ACTION_DIM, OBS_DIM, TASK, expert, make_config
+
+AGENT = Anchored(policy_hidden=(8,), critic_hidden=(4,), critics=1)
+CAPACITY = 40
+
+
+def write_anchored_run(directory: Path) -> Path:
+    """A random reference, a random correction to it, and a ring that has gone round once."""
+    network = MLP(jax.random.key(1), OBS_DIM, (8,), 2 * ACTION_DIM, 1.0)
+    units = Standardiser(np.zeros(OBS_DIM), np.ones(OBS_DIM))
+    reference = NetworkReference(Parts(network, units, NetworkConfig(hidden=(8,)), {}))
+    reference.save(directory / REFERENCE_FILE)
+    config = make_config(method="nppac-anchored", agent=AGENT, reference="network")
+    write_json(directory / CONFIG_FILE, to_json(config))
+    state = AGENT.init(jax.random.key(2), OBS_DIM, ACTION_DIM)
+    state = state._replace(policy=jax.tree.map(lambda leaf: 30 * leaf, state.policy))
+    replay = empty_replay(CAPACITY, OBS_DIM, ACTION_DIM)
+    for seeds in (range(3), range(3, 8)):
+        episodes = rollout([make_env(get_task(TASK))], expert, seeds)
+        replay = insert(replay, transitions(episodes, reference))
+    save_checkpoint(directory / CHECKPOINT_FILE, Progress(), state, replay)
+    return directory

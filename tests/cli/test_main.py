@@ -1,0 +1,183 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from nppac.agents.methods import METHODS
+from nppac.cli.main import COMMANDS, HELP, RAW, main
+from nppac.errors import UserError
+from nppac.references import UniformReference
+from toy_task import FLAGS, TASK, write_demos
+
+from .mistakes import fails
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["trian"], "Unknown command 'trian'. Did you mean 'train'? Known: "),
+        (["demos", "lst"], "Unknown command 'demos lst'. Did you mean 'demos list'?"),
+        (["--verson"], "Unknown command '--verson'. Did you mean '--version'?"),
+        (["train", "--task", "dor"], "Unknown task 'dor'. Did you mean 'door'?"),
+        (["train", "--task", "Hoper-v5"], "Unknown task 'Hoper-v5'. Did you mean 'Hopper-v5'?"),
+        (["fit", "--task", "dor"], "Unknown task 'dor'. Did you mean 'door'?"),
+        (["train", "--method", "nppca"], "Unknown method 'nppca'. Did you mean 'nppac'?"),
+        (["train", "--preset", "papper"], "Unknown preset 'papper'. Did you mean 'paper'?"),
+        (["train", "--task", TASK, "--demos", "no.npz"], "No demonstrations 'no.npz'"),
+        (["train", "--task", TASK], "The reference 'gp' needs demonstrations: give --demos"),
+        (["train", "--task", TASK, "--steps", "7"], "'steps' is 7; it must be a positive multiple"),
+        (["train", "--critics", "0"], "'critics' is 0; it must be positive."),
+        (["train", "--temperature", "0"], "'temperature' is 0.0; it must be positive."),
+        (["train", "--discount", "1.5"], "'discount' is 1.5; it must be within 0 and 1."),
+        (["train", "--policy-hidden", "0"], "The width of a hidden layer must be at least 1."),
+        (["train", "--seed", "-1"], "'seed' is -1; it must not be negative."),
+        (["evaluate", "absent", "--seed", "-1"], "'seed' is -1; it must not be negative."),
+        (["fit", "--task", TASK], f"There are no embedded demonstrations of '{TASK}'"),
+        (["resume", "absent"], "There is no run directory absent."),
+        (["resume", "."], ". is not the directory of a run: it has no config.json."),
+        (["evaluate", "absent"], "There is no run directory or policy file absent."),
+        (["evaluate", "."], ". is not the directory of a run: it has no config.json."),
+        (["render", "absent"], "There is no run directory or policy file absent."),
+        (["render", "absent", "--episodes", "0"], "'episodes' is 0; it must be at least 1."),
+        (["demos", "record", "--policy", "absent", "--out", "d.npz"], "There is no run directory"),
+        (["demos", "inspect", "absent.npz"], "No demonstrations 'absent.npz'"),
+        (["demos", "convert", "absent.npz", "d.npz"], "No demonstrations 'absent.npz'"),
+        (["compare", "absent"], "There is no run directory absent."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_clear_line_and_leaves_nothing(tmp_path, capsys, args, message):
+    assert fails(args, capsys).startswith(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mistakes_with_what_exists(tmp_path, capsys, finished, demos):
+    pendulum = str(
+        write_demos(tmp_path / "p.npz", "Pendulum-v1", lambda rows: np.zeros((len(rows), 1)), 1)
+    )
+    UniformReference(1).save(tmp_path / "other.npz")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    reference = str(finished / "reference.npz")
+    for args, message in [
+        (["train", *FLAGS, "--demos", pendulum], "have 1 entries where"),
+        (["train", *FLAGS, "--demos", demos, "--reference", "other.npz"], "does not fit the task"),
+        (["train", *FLAGS, "--demos", demos, "--out", "p.npz"], "p.npz is a file"),
+        (["train", *FLAGS, "--demos", demos, "--out", str(finished)], "exists and is not empty"),
+        (["evaluate", reference], "to act with a reference, give --task"),
+        (["evaluate", "p.npz", "--task", TASK], "holds no policy"),
+        (["evaluate", reference, "--task", "Pendulum-v1"], "does not fit the task Pendulum-v1"),
+        (["evaluate", str(finished), "--task", "Pendulum-v1"], "does not fit the task"),
+        (["evaluate", str(finished), "--task", "Hopper-v5"], "does not fit the task Hopper-v5"),
+        (["evaluate", str(finished), "--episodes", "0"], "'episodes' is 0"),
+        (["resume", str(finished), "--steps", "40"], "has done 100 steps already"),
+        (["render", str(finished), "--out", "film.gif"], "give film.gif the suffix .mp4"),
+        (["demos", "inspect", pendulum, "--task", TASK], "have 1 entries where"),
+        (
+            ["demos", "record", "--policy", str(finished), "--out", "d.npz", "--episodes", "0"],
+            "'episodes' is 0",
+        ),
+        (["demos", "record", "--policy", reference, "--out", "d.npz"], "give --task"),
+    ]:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit:
+            main(args)
+        assert exit.value.code == 1
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.splitlines()[-1].startswith("error: ")
+        assert sorted(path.name for path in tmp_path.iterdir()) == before, args
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["train", "--lerning-rate", "1"], "--learning-rate"),
+        (["train", "--steps", "abc"], "--steps"),
+        (["train", "--gp.kernel", "rbff"], "'rbf'"),
+        (["fit", "--kernle", "rbf"], "--kernel"),
+        (["resume"], "RUN"),
+        (["evaluate", "--episodes"], "--episodes"),
+        (["tasks", "extra"], "extra"),
+        (["demos", "convert", "a"], "FILE"),
+    ],
+)
+def test_arguments_that_cannot_be_read_are_named(tmp_path, capsys, args, message):
+    with pytest.raises(SystemExit) as exit:
+        main(args)
+    assert exit.value.code == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [*RAW, *COMMANDS])
+def test_the_help_of_every_command_teaches(capsys, command):
+    with pytest.raises(SystemExit) as exit:
+        main([*command.split(), "--help"])
+    assert exit.value.code == 0
+    out, _ = capsys.readouterr()
+    assert f"usage: nppac {command}" in out
+    assert len(HELP[command]) > 15
+    explained = [line for line in out.splitlines() if "--" in line or "(required)" in line]
+    assert explained
+
+
+@pytest.mark.parametrize("args", [[], ["-h"], ["--help"], ["help"]])
+def test_the_overview_lists_every_command(capsys, args):
+    main(args)
+    out, _ = capsys.readouterr()
+    for command, text in HELP.items():
+        assert f"nppac {command}" in out
+        assert text in out
+
+
+@pytest.mark.parametrize("args", [["demos"], ["demos", "--help"]])
+def test_the_overview_of_a_group(capsys, args):
+    main(args)
+    out, _ = capsys.readouterr()
+    assert "nppac demos record" in out
+    assert "nppac train" not in out
+
+
+def test_the_version(capsys):
+    main(["--version"])
+    assert capsys.readouterr().out.strip().count(".") == 2
+
+
+def test_a_users_mistake_has_no_traceback_and_a_bug_has(monkeypatch, capsys):
+    def mistake():
+        raise UserError("The thing is wrong.")
+
+    def bug():
+        raise ValueError("a bug")
+
+    monkeypatch.setitem(COMMANDS, "tasks", mistake)
+    assert fails(["tasks"], capsys) == "The thing is wrong."
+    monkeypatch.setitem(COMMANDS, "tasks", bug)
+    with pytest.raises(ValueError, match="a bug"):
+        main(["tasks"])
+
+
+@pytest.mark.parametrize("words", [["tasks"], ["--version"]])
+def test_a_reader_that_has_seen_enough_ends_no_command_with_a_traceback(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", f"from nppac.cli import main; main({words})"]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=120)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("columns", [None, "100", "80"])
+def test_every_method_is_listed_within_a_hundred_columns(monkeypatch, capsys, columns):
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    main(["methods"])
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) == int(columns or 100)
+    assert "…" not in out
+    for name, method in METHODS.items():
+        assert f"\n│{name}" in out
+        assert method.reference in out
+    assert ("states, actions, rewards" in out) == (columns != "80")

@@ -1,0 +1,110 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nppac.cli import training
+from nppac.cli.main import main
+from nppac.results import load_metrics
+from toy_task import FLAGS, assert_same_run, state_of
+
+TESTS = Path(__file__).parents[1]
+
+
+@contextmanager
+def run_caught_at(step, directory, demos, sign):
+    """`nppac train` in a process of its own, waiting in training at `step` until `sign` is gone.
+
+    Evaluations take fewer steps than that.
+    """
+    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    code, flags = "from nppac.cli import main; main()", ["--demos", demos, "--out", str(directory)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "train", *FLAGS, *flags],
+        env={**os.environ, "PYTHONPATH": path, "NPPAC_TOY_WAIT": f"{step}:{sign}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not sign.exists():
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, finished):
+    directory = tmp_path / "killed"
+    with run_caught_at(70, directory, demos, tmp_path / "sign") as process:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    assert state_of(directory)["progress/env_steps"] == 40
+    assert load_metrics(directory / "metrics.csv")["env_steps"][-1] == 60  # to be done again
+    main(["resume", str(directory)])
+    assert_same_run(directory, finished)
+
+
+def test_a_run_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path, demos, finished):
+    directory, sign = tmp_path / "my run", tmp_path / "sign"
+    with run_caught_at(50, directory, demos, sign) as process:
+        process.send_signal(signal.SIGINT)
+        heard = iter(process.stderr.readline, "")
+        assert any("Finishing this epoch" in line for line in heard)
+        sign.rmdir()
+        out, err = process.communicate()
+    assert process.returncode == 130
+    assert out == ""
+    assert err.endswith(f"Stopped. Continue with: nppac resume '{directory}'\n")
+    assert "Traceback" not in err
+    assert state_of(directory)["progress/env_steps"] == 60  # no multiple of the interval, 40
+    assert load_metrics(directory / "metrics.csv")["env_steps"][-1] == 60
+    main(["resume", str(directory)])
+    assert_same_run(directory, finished)
+
+
+def test_ctrl_c_before_anything_is_written_promises_nothing(tmp_path, monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "start_run", interrupt)
+    with pytest.raises(SystemExit) as exit:
+        main(["train", "--out", str(tmp_path / "run")])
+    assert exit.value.code == 130
+    assert capsys.readouterr().err == "Stopped. Nothing was written yet.\n"
+
+
+def test_a_run_ends_with_its_summary_and_picture(tmp_path, demos, capsys):
+    main(["train", *FLAGS, "--demos", demos, "--seed", "4"])
+    directory = tmp_path / "runs" / "toy_task-nppac-toy-Reach-v0-nppac-seed4"
+    assert (directory / "curve.png").read_bytes().startswith(b"\x89PNG")
+    out, err = capsys.readouterr()
+    assert "eval_return last" in out
+    assert f"Run: {directory.relative_to(tmp_path)}" in out
+    assert "\x1b" not in out + err
+    assert "…" not in out
+    assert json.loads((directory / "config.json").read_text())["seed"] == 4
+
+
+def test_a_finished_run_is_extended(tmp_path, finished, capsys):
+    shutil.copytree(finished, tmp_path / "run")
+    main(["resume", "run", "--steps", "120"])
+    assert state_of(tmp_path / "run")["progress/env_steps"] == 120
+    assert "120" in capsys.readouterr().out
+
+
+def test_the_help_shows_the_defaults_of_the_chosen_task(capsys):
+    for task, temperature in (("door", "0.5"), ("walker2d", "0.2")):
+        with pytest.raises(SystemExit):
+            main(["train", "--task", task, "--preset", "paper", "--help"])
+        out = " ".join(capsys.readouterr().out.replace("│", "").split())
+        assert f"starting value where it is tuned. (default: {temperature})" in out
