@@ -15,6 +15,7 @@ import gymnasium as gym
 import numpy as np
 
 ROWS = 5_000
+RANDOM_STEPS = 1_000
 
 
 class Still(gym.Env):
@@ -47,7 +48,7 @@ def make_model(settings: dict[str, Any]) -> Any:
         env,
         batch_size=settings["batch_size"],
         buffer_size=50_000,
-        learning_starts=1_000,
+        learning_starts=RANDOM_STEPS,
         train_freq=settings.get("block", 1),
         gradient_steps=settings.get("block", 1),
         policy_kwargs={"net_arch": layers},
@@ -92,7 +93,7 @@ def main() -> None:
         model._setup_learn(1)
         fill(model, settings["obs_dim"], settings["action_dim"])
     else:
-        model.learn(2_000)  # past its random start
+        model.learn(RANDOM_STEPS + 200)  # past its random start
     package = "stable-baselines3" if settings["library"] == "sb3" else "sbx-rl"
     packages = (package, "torch", "jax", "gymnasium", "mujoco")
     print(json.dumps({name: version(name) for name in packages}), flush=True)
