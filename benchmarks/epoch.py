@@ -3,8 +3,8 @@
     python benchmarks/epoch.py
 
 A constant, a network and Gaussian processes with more and more points train the same agent, epoch
-by epoch and by turns. The constant costs nothing to ask. Peak memory is that of a process which does
-two such epochs with one reference and nothing else.
+by epoch and by turns. The constant costs nothing to ask. Peak memory is that of a process which
+does two such epochs with one reference and nothing else.
 """
 
 import argparse
@@ -14,13 +14,13 @@ import subprocess
 import sys
 from typing import Any
 
-from epochs import endless, epoch_seconds, random_gp, random_network
 from rich.table import Table
-from rounds import against, by_turns, machine, medians, write_record
 
+from epochs import endless, epoch_seconds, random_gp, random_network
 from nppac.cli.show import console
 from nppac.references import ConstantVarianceReference, Reference, UniformReference
 from nppac.tasks import action_dim, get_task, make_env, obs_dim
+from rounds import against, by_turns, machine, medians, write_record
 
 POINTS = (1_000, 5_000, 15_000, 50_000, 100_000)
 LIMITS = {"gp 15000": 1.05, "gp 100000": 1.10}

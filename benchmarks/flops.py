@@ -1,12 +1,14 @@
 """Floating-point operations of one update of a KL actor-critic: its matrix products alone."""
 
+from itertools import pairwise
+
 from nppac.agents.kl_actor_critic import KLActorCritic
 
 
 def layer_products(inputs: int, hidden: tuple[int, ...], outputs: int) -> list[int]:
     """Operations of each layer's product for one row: a multiplication and an addition a weight."""
     sizes = (inputs, *hidden, outputs)
-    return [2 * i * j for i, j in zip(sizes[:-1], sizes[1:], strict=True)]
+    return [2 * i * j for i, j in pairwise(sizes)]
 
 
 def update_flops(agent: KLActorCritic, obs_dim: int, action_dim: int, batch_size: int) -> int:

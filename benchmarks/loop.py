@@ -10,13 +10,13 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from rich.table import Table
+
 import peers
 from epochs import endless, epoch_seconds, random_gp
-from rich.table import Table
-from rounds import against, by_turns, machine, medians, write_record
-
 from nppac.cli.show import console
 from nppac.references import Reference, UniformReference
+from rounds import against, by_turns, machine, medians, write_record
 
 TASK, ENV = "halfcheetah", "HalfCheetah-v5"
 OBS_DIM, ACTION_DIM = 17, 6

@@ -6,6 +6,7 @@ backwards, chained in one compiled scan and with nothing else between them.
 
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +37,7 @@ def _square(a, b):
 def layers_of(obs_dim: int, action_dim: int, policy: tuple, critic: tuple) -> list[Layer]:
     """Inputs and outputs of every layer of a policy and one critic."""
     sizes = [(obs_dim, *policy, 2 * action_dim), (obs_dim + action_dim, *critic, 1)]
-    return [pair for s in sizes for pair in zip(s[:-1], s[1:], strict=True)]
+    return [pair for s in sizes for pair in pairwise(s)]
 
 
 def layer_peak(layers: list[Layer], batch: int) -> Callable[[], float]:

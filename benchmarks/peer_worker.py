@@ -1,7 +1,7 @@
 """SAC of Stable-Baselines3 or SBX, one round whenever a line arrives. It must not import nppac.
 
-Settings, as JSON in the first argument: `library` (sb3 or sbx), `what` (updates or loop), `count` of
-gradient or environment steps in a round, `obs_dim`, `action_dim` (or `env`), `policy_hidden`,
+Settings, as JSON in the first argument: `library` (sb3 or sbx), `what` (updates or loop), `count`
+of gradient or environment steps in a round, `obs_dim`, `action_dim` (or `env`), `policy_hidden`,
 `critic_hidden`, `batch_size`, `block` (environment steps between rounds of as many updates).
 """
 

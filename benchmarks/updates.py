@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+from rich.table import Table
+
 import peers
 from flops import update_flops
 from methods import synthetic_replay
-from peak import layer_peak, layers_of, square_peak
-from rich.table import Table
-from rounds import against, by_turns, machine, medians, write_record
-
 from nppac.cli.show import console
 from nppac.presets import preset
 from nppac.types import Family
 from nppac.updates import run_updates
+from peak import layer_peak, layers_of, square_peak
+from rounds import against, by_turns, machine, medians, write_record
 
 OURS: dict[str, Family] = {"sac": "uniform", "nppac": "normal"}
 FASTER = {"sbx": 1.2, "sb3": 1.8}

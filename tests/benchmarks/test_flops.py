@@ -3,8 +3,8 @@ import math
 import jax
 import jax.numpy as jnp
 import pytest
-from flops import update_flops
 
+from flops import update_flops
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.replay import empty_replay
 from nppac.updates import draw_batch
