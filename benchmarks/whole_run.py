@@ -128,7 +128,7 @@ def save_reference(task: str, directory: Path) -> Path:
 
 
 def run_config(task: str, reference: Path, steps: int) -> RunConfig:
-    """The preset with so many steps and a saved reference; pretrained only where demos are there."""
+    """The preset with so many steps and a saved reference; without demos nothing is pretrained."""
     config = preset(task)
     schedule = replace(config.schedule, steps=steps)
     if config.demos is None:
