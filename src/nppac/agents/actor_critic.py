@@ -181,7 +181,7 @@ def mean_magnitude(grads: object) -> Scalar:
     return jnp.sum(jnp.stack([_sum_magnitude(g) for g in leaves])) / sum(g.size for g in leaves)
 
 
-def _sum_magnitude(array: Array) -> Scalar:
+def _sum_magnitude(array: Float[Array, "..."]) -> Scalar:
     # Column by column first: XLA vectorises that on processors, but not a sum to a single number.
     return jnp.sum(jnp.sum(jnp.abs(array), axis=tuple(range(array.ndim - 1))))
 
