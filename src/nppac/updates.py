@@ -5,11 +5,11 @@ Many updates run inside one `lax.scan` whose buffers are donated; Python is ente
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.tree_util import PyTreeDef
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from nppac.agents.base import Agent, Draw, Info, MinibatchAgent, ReplayAgent, State
@@ -215,7 +215,7 @@ def greedy_policy(agent: Agent, state: State, ask: Ask) -> Act:
 @partial(jax.jit, static_argnames=("agent", "structure"))
 def _sample(
     agent: Agent,
-    structure: PyTreeDef,
+    structure: Any,
     leaves: list[Array],
     obs: Array,
     stats: ReferenceStats | None,
@@ -229,7 +229,7 @@ def _sample(
 @partial(jax.jit, static_argnames=("agent", "structure"))
 def _mode(
     agent: Agent,
-    structure: PyTreeDef,
+    structure: Any,
     leaves: list[Array],
     obs: Array,
     stats: ReferenceStats | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 
+SETTING = "jax_compilation_cache_dir"
 SHORTEST_SECONDS = 0.1
 """Programs that compile faster are not worth a file."""
 
@@ -16,8 +17,9 @@ def keep_compiled_programs() -> Path | None:
 
     JAX's own setting of the directory, if there is one, stands.
     """
-    if jax.config.jax_compilation_cache_dir is not None:
-        return Path(jax.config.jax_compilation_cache_dir)
+    chosen = getattr(jax.config, SETTING)
+    if chosen is not None:
+        return Path(chosen)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     directory = cache / "nppac" / f"compiled-{_machine()}"
     try:
@@ -26,7 +28,7 @@ def keep_compiled_programs() -> Path | None:
         return None
     if not os.access(directory, os.W_OK | os.X_OK):
         return None
-    jax.config.update("jax_compilation_cache_dir", str(directory))
+    jax.config.update(SETTING, str(directory))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", SHORTEST_SECONDS)
     return directory
 
