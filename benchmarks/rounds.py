@@ -64,4 +64,4 @@ def against(ratio: float, target: float, at_most: bool = False) -> str:
     """A ratio beside what was aimed at."""
     met = ratio <= target if at_most else ratio >= target
     words = "at most" if at_most else "at least"
-    return f"{ratio:.2f} ({words} {target:g}: {'met' if met else 'MISSED'})"
+    return f"{ratio:.3g} ({words} {target:g}: {'met' if met else 'MISSED'})"
