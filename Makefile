@@ -21,9 +21,13 @@ lint: $(STAMP)
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(STAMP)  ## speed and memory, each beside its peer
-	$(BIN)/python benchmarks/reference_overhead.py
+bench: $(STAMP)  ## speed and memory, each beside its peer; wants an idle machine
+	$(BIN)/python benchmarks/updates.py
+	$(BIN)/python benchmarks/loop.py
+	$(BIN)/python benchmarks/epoch.py
+	$(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/references.py
+	$(BIN)/python benchmarks/tables.py
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

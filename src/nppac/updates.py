@@ -5,6 +5,7 @@ Many updates run inside one `lax.scan` whose buffers are donated; Python is ente
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -183,12 +184,13 @@ def _pretrain_epoch(
 def exploring_policy(agent: Agent, state: State, key: PRNGKeyArray, ask: Ask) -> Act:
     """The policy as a function of observations, with fresh noise at each call."""
     calls = 0
+    leaves, structure = jax.tree.flatten(state)  # once: it takes longer than to act
 
     def act(obs: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
         stats = ask(obs) if agent.anchored else None
-        return np.asarray(_sample(agent, state, obs, stats, key, calls))
+        return np.asarray(_sample(agent, structure, leaves, obs, stats, key, calls))
 
     return act
 
@@ -201,28 +203,38 @@ def random_policy(action_dim: int, key: PRNGKeyArray) -> Act:
 
 def greedy_policy(agent: Agent, state: State, ask: Ask) -> Act:
     """The policy's deterministic actions as a function of observations."""
+    leaves, structure = jax.tree.flatten(state)
 
     def act(obs: np.ndarray) -> np.ndarray:
-        return np.asarray(_mode(agent, state, obs, ask(obs) if agent.anchored else None))
+        stats = ask(obs) if agent.anchored else None
+        return np.asarray(_mode(agent, structure, leaves, obs, stats))
 
     return act
 
 
-@partial(jax.jit, static_argnames="agent")
+@partial(jax.jit, static_argnames=("agent", "structure"))
 def _sample(
     agent: Agent,
-    state: State,
+    structure: Any,
+    leaves: list[Array],
     obs: Array,
     stats: ReferenceStats | None,
     key: PRNGKeyArray,
     call: Int[Array, ""] | int,
 ) -> Array:
+    state = jax.tree.unflatten(structure, leaves)
     return agent.sample(state, obs, stats, jax.random.fold_in(key, call))
 
 
-@partial(jax.jit, static_argnames="agent")
-def _mode(agent: Agent, state: State, obs: Array, stats: ReferenceStats | None) -> Array:
-    return agent.mode(state, obs, stats)
+@partial(jax.jit, static_argnames=("agent", "structure"))
+def _mode(
+    agent: Agent,
+    structure: Any,
+    leaves: list[Array],
+    obs: Array,
+    stats: ReferenceStats | None,
+) -> Array:
+    return agent.mode(jax.tree.unflatten(structure, leaves), obs, stats)
 
 
 def _check_finite(values: Mapping[str, float]) -> None:

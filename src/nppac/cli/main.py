@@ -9,6 +9,7 @@ from rich.table import Table
 
 import nppac
 from nppac.agents.methods import METHODS, Needs
+from nppac.cli.compilation import keep_compiled_programs
 from nppac.cli.demos import (
     demos_convert,
     demos_inspect,
@@ -89,6 +90,8 @@ HELP: dict[str, str] = {
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command; a user's mistake becomes one clear message and exit code 1."""
     args = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:  # a caller from Python owns JAX's settings
+        keep_compiled_programs()
     try:
         _dispatch(args)
         sys.stdout.flush()

@@ -1,0 +1,107 @@
+"""What a reference adds to an epoch of 1,000 steps and updates: the paper's Table 1, and beyond.
+
+    python benchmarks/epoch.py
+
+A constant, a network and Gaussian processes with more and more points train the same agent, epoch
+by epoch and by turns. The constant costs nothing to ask. Peak memory is that of a process which
+does two such epochs with one reference and nothing else.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+from rich.table import Table
+
+from epochs import endless, epoch_seconds, random_gp, random_network
+from nppac.cli.show import console
+from nppac.references import ConstantVarianceReference, Reference, UniformReference
+from nppac.tasks import action_dim, get_task, make_env, obs_dim
+from rounds import against, by_turns, machine, medians, write_record
+
+POINTS = (1_000, 5_000, 15_000, 50_000, 100_000)
+LIMITS = {"gp 15000": 1.05, "gp 100000": 1.10}
+"""How many times an epoch with a network one with this reference may take."""
+
+
+def make_reference(task: str, name: str) -> Reference:
+    """`constant`, `network` or `gp POINTS`, with the shapes and the kernel of a task."""
+    env = make_env(get_task(task))
+    inputs, outputs = obs_dim(env), action_dim(env)
+    if name == "constant":
+        return ConstantVarianceReference(UniformReference(outputs), 0.01)
+    if name == "network":
+        return random_network(inputs, outputs)
+    kernel = endless(task).gp.kernel
+    return random_gp(
+        int(name.split()[1]), inputs, outputs, "matern52" if kernel == "auto" else kernel
+    )
+
+
+def peak_megabytes(task: str, name: str) -> float:
+    """Largest resident memory of a process that trains with this reference."""
+    command = [sys.executable, __file__, "--task", task, "--memory-of", name]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(output.splitlines()[-1])["megabytes"]
+
+
+def train_alone(task: str, name: str) -> None:
+    config = endless(task)
+    # A tenth of the updates: they take time, but no more memory the longer they run.
+    config = replace(config, schedule=replace(config.schedule, updates_per_step=0.1))
+    seconds = epoch_seconds(config, make_reference(task, name))
+    seconds(), seconds()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # Kilobytes on Linux, bytes on macOS.
+    print(json.dumps({"megabytes": peak / (2**20 if sys.platform == "darwin" else 2**10)}))
+
+
+def measure(task: str, points: list[int], epochs: int) -> dict[str, Any]:
+    """Seconds of an epoch and megabytes with each reference."""
+    names = ["constant", "network", *(f"gp {n}" for n in points)]
+    config = endless(task)
+    contenders = {name: epoch_seconds(config, make_reference(task, name)) for name in names}
+    seconds = by_turns(contenders, epochs, warm_up=2)
+    middle = medians(seconds)
+    return {
+        "task": task,
+        "seconds": seconds,
+        "over_network": {name: middle[name] / middle["network"] for name in names},
+        "over_constant": {name: middle[name] / middle["constant"] for name in names},
+        "peak_megabytes": {name: peak_megabytes(task, name) for name in names},
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    table = Table(result["task"], "s per epoch", "beside the network", "peak memory")
+    for name, median in medians(result["seconds"]).items():
+        ratio = result["over_network"][name]
+        words = against(ratio, LIMITS[name], at_most=True) if name in LIMITS else f"{ratio:.3f}"
+        table.add_row(name, f"{median:.2f}", words, f"{result['peak_megabytes'][name]:.0f} MB")
+    console().print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", action="append", help="default: halfcheetah and door")
+    parser.add_argument("--points", type=int, nargs="*", default=POINTS)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--memory-of", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    tasks = args.task or ["halfcheetah", "door"]
+    if args.memory_of:
+        train_alone(tasks[0], args.memory_of)
+        return
+    host, results = machine(), []
+    for task in tasks:
+        results.append(measure(task, list(args.points), args.epochs))
+        show(results[-1])
+    write_record("epoch", {"settings": vars(args), "machine": host, "tasks": results})
+
+
+if __name__ == "__main__":
+    main()
