@@ -4,9 +4,6 @@ All of it is float64: weights are large and cancel, and float32 kernels would le
 thousandth of the action. Shapes are fixed, so that nothing is compiled twice for a reference.
 """
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from nppac.references.kernels import profile
+from nppac.references.parts import in_parts
 
 _ROWS = (1, 16, 64)
 """States that one compiled call takes; fewer are padded."""
@@ -22,7 +20,6 @@ _COLUMNS = 4096
 """Points that are worked on at once: with 64 states 2 MB, which stay in cache."""
 _BINS = 1024
 """Point j falls into bin j modulo this, so that neighbours in time do not share one."""
-_THREADS = min(4, os.cpu_count() or 1)
 _FAR = 1e150
 """Squared distance to padding: its kernel is zero, and it is nobody's nearest."""
 
@@ -75,17 +72,6 @@ class Query:
 
         in_parts(len(query), _ROWS, answer)
         return out, nearest
-
-
-def in_parts(n: int, sizes: tuple[int, ...], answer: Callable[[slice, int], None]) -> None:
-    """Call `answer(part, size)` for all parts of n rows, on all cores; no part exceeds its size."""
-    size = next((size for size in sizes if size >= n), sizes[-1])
-    parts = [slice(i, min(i + size, n)) for i in range(0, n, size)]
-    if len(parts) == 1:
-        answer(parts[0], size)
-        return
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(lambda part: answer(part, size), parts))
 
 
 def _tiled(x: np.ndarray, weights: np.ndarray) -> Points:

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.references.gp_query import in_parts
 from nppac.references.kernels import gram, profile
+from nppac.references.parts import in_parts
 
 _ROWS = (1, 16, 128)
 """States that one compiled call takes; fewer are padded."""
