@@ -24,6 +24,8 @@ lint: $(STAMP)
 bench: $(STAMP)  ## speed and memory, each beside its peer
 	$(BIN)/python benchmarks/reference_overhead.py
 	$(BIN)/python benchmarks/references.py
+	$(BIN)/python benchmarks/gp.py compare --task door
+	$(BIN)/python benchmarks/gp.py variance --task door
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

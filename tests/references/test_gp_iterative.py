@@ -57,3 +57,11 @@ def test_a_reference_of_many_points_has_the_mean_of_a_direct_one(monkeypatch):
     iterative = condition(params, "matern52", obs, actions, config)
     assert not np.array_equal(iterative.weights, direct.weights)
     np.testing.assert_allclose(iterative.moments(obs)[0], direct.moments(obs)[0], atol=1e-4)
+
+
+def test_outputs_share_more_where_memory_is_short():
+    lam = 10.0 ** np.arange(8)
+    assert len(gp_iterative._groups(lam, 1000)) == 8
+    assert 1 <= len(gp_iterative._groups(lam, 1_500_000)) < 8
+    with pytest.raises(UserError, match="too many"):
+        gp_iterative._groups(lam, 10**8)

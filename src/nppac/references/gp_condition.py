@@ -27,7 +27,7 @@ def fit_gp(
     obs, actions = check_data(obs, actions)
     fit = fit_hyperparameters(obs, actions, config, advance)
 
-    def show(_: int, status: str = "") -> None:
+    def show(done: int, status: str = "") -> None:
         what = f"conditioning on {len(obs)} points"
         advance(config.total_steps - 1, ", ".join(filter(None, (what, status))))
 

@@ -12,6 +12,7 @@ import numpy as np
 from nppac.errors import UserError
 from nppac.progress import Advance, silent
 from nppac.references.gp_precondition import (
+    MEMORY,
     Landmarks,
     Preconditioner,
     landmark_count,
@@ -81,7 +82,7 @@ def _preconditioner(kernel: str, x: np.ndarray, lam: np.ndarray) -> Operator:
     """Every column by the approximate inverse of an output that is like it."""
     # K has no eigenvalue above N: with Λ below 1/N the system is near I, whatever Λ.
     bounded = np.maximum(lam, 1.0 / len(x))
-    outputs = alike(bounded, _GROUP_RATIO)
+    outputs = _groups(bounded, len(x))
     landmarks = Landmarks(kernel, x, landmark_count(len(x), len(outputs)))
     shifts = [float(bounded[group].min() * bounded[group].max()) ** -0.5 for group in outputs]
     inverses = [Preconditioner(landmarks, shift) for shift in shifts]
@@ -93,6 +94,19 @@ def _preconditioner(kernel: str, x: np.ndarray, lam: np.ndarray) -> Operator:
         return out
 
     return apply
+
+
+def _groups(lam: np.ndarray, points: int) -> list[np.ndarray]:
+    """Outputs that share an approximate inverse: as few together as memory allows."""
+    ratio = _GROUP_RATIO
+    while not landmark_count(points, len(groups := alike(lam, ratio))):
+        if len(groups) == 1:
+            raise UserError(
+                f"{points} points are too many to condition a GP on within "
+                f"{MEMORY / 2**30:.0f} GiB. Use fewer demonstrations."
+            )
+        ratio *= 4.0
+    return groups
 
 
 def _conjugate_gradients(

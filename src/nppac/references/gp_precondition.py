@@ -77,10 +77,10 @@ class Preconditioner:
 
 
 def landmark_count(points: int, preconditioners: int) -> int:
-    """As many as `MEMORY` has room for beside the factors of all blocks, within reason."""
+    """As many as `MEMORY` has room for beside the factors of all blocks; 0 if that is too few."""
     room = MEMORY // (8 * points) - preconditioners * min(BLOCK, points)
     fewest, most = _LANDMARKS
-    return min(max(int(room), fewest), most, points)
+    return min(room, most, points) if room >= min(fewest, points) else 0
 
 
 def near_order(x: np.ndarray, size: int = BLOCK) -> np.ndarray:
