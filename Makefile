@@ -27,6 +27,8 @@ bench: $(STAMP)  ## speed and memory, each beside its peer; wants an idle machin
 	$(BIN)/python benchmarks/epoch.py
 	$(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/references.py
+	$(BIN)/python benchmarks/gp.py compare --task door
+	$(BIN)/python benchmarks/gp.py variance --task door
 	$(BIN)/python benchmarks/tables.py
 
 $(STAMP): pyproject.toml constraints.txt

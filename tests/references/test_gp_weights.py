@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.errors import UserError
-from nppac.references.gp_weights import _groups, check_memory, solve_shifted
+from nppac.references.gp_weights import alike, check_memory, solve_shifted
 from nppac.references.kernels import gram
 
 
@@ -26,7 +26,7 @@ def test_repeated_observations_can_be_solved():
 
 
 def test_outputs_share_a_factor_when_their_signals_are_alike():
-    groups = _groups(np.array([5000.0, 1.0, 80.0, 3000.0]))
+    groups = alike(np.array([5000.0, 1.0, 80.0, 3000.0]), 100.0)
     assert [sorted(group.tolist()) for group in groups] == [[1, 2], [0, 3]]
 
 

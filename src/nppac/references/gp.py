@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +11,16 @@ from nppac.files import write_arrays
 from nppac.references.base import Reference
 from nppac.references.checks import checked_states
 from nppac.references.gp_config import GPConfig
-from nppac.references.gp_variance import ExactVariance, Variance, eigendecomposition
+from nppac.references.gp_query import Query
+from nppac.references.gp_variance import ExactVariance, eigendecomposition
 from nppac.references.kernels import cross
 from nppac.references.marginal_likelihood import GPParams
 from nppac.references.neighbours import NeighbourVariance
 from nppac.types import Family, ReferenceStats
 
 KIND = "gp"
-_QUERY_ENTRIES = 2**22
-"""Kernel values held at once by a query: 32 MB."""
+_EXACT_ENTRIES = 2**22
+"""Kernel values held at once for exact variances: 32 MB."""
 
 
 class GPReference(Reference):
@@ -40,7 +41,7 @@ class GPReference(Reference):
         weights: np.ndarray,
         config: GPConfig,
         report: dict[str, object] | None = None,
-        variance: Variance | None = None,
+        variance: ExactVariance | None = None,
     ):
         self.params, self.kernel, self.config = params, kernel, config
         self.obs, self.actions, self.weights = obs, actions, weights
@@ -59,32 +60,33 @@ class GPReference(Reference):
 
     def moments(self, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the action, each (n, P), in float64."""
-        loc = np.empty((len(obs), len(self.params.mean)))
-        variance = np.empty_like(loc)
-        for part, k in self._kernel_rows(obs):
-            loc[part] = self.params.mean + k @ self.weights
-            variance[part] = self._whitened_variance(k) @ self._unwhiten
-        return loc, variance
+        x = self._scaled(obs)
+        if self.config.variance_method(len(self._x)) == "exact":
+            mean, whitened = self._query.mean(x), self._exact_variance(x)
+        else:
+            mean, nearest = self._query.mean_and_nearest(x, self._neighbours.m)
+            whitened = self._neighbours(x, nearest)
+        return self.params.mean + mean, whitened @ self._unwhiten
 
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone: fast enough to act with."""
-        loc = np.empty((len(obs), len(self.params.mean)), np.float32)
-        for part, k in self._kernel_rows(obs):
-            loc[part] = self.params.mean + k @ self.weights
-        return loc
+        return (self.params.mean + self._query.mean(self._scaled(obs))).astype(np.float32)
 
-    def _kernel_rows(self, obs: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-        """κ(s, S̄) for a few states at a time, with where they belong."""
-        x = self._scaled(obs)
-        rows = max(1, _QUERY_ENTRIES // len(self._x))
-        for i in range(0, len(x), rows):
-            part = slice(i, i + rows)
-            yield part, cross(self.kernel, x[part], self._x)
+    @cached_property
+    def _query(self) -> Query:
+        return Query(self.kernel, self._x, self.weights)
 
-    def _whitened_variance(self, k: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _neighbours(self) -> NeighbourVariance:
+        return NeighbourVariance(self.kernel, self._x, self._lam, self.config.neighbours)
+
+    def _exact_variance(self, x: np.ndarray) -> np.ndarray:
         if self._variance is None:
-            self._variance = variance_of(self.kernel, self._x, self._lam, self.config)
-        return self._variance(k)
+            self._variance = ExactVariance(*eigendecomposition(self.kernel, self._x), self._lam)
+        rows = max(1, _EXACT_ENTRIES // len(self._x))
+        parts = (x[i : i + rows] for i in range(0, len(x), rows))
+        blocks = [self._variance(cross(self.kernel, part, self._x)) for part in parts]
+        return np.concatenate(blocks) if blocks else np.empty((0, len(self._lam)))
 
     def _scaled(self, obs: np.ndarray) -> np.ndarray:
         obs = checked_states(obs, len(self._centre), "The GP")
@@ -143,10 +145,3 @@ def rotate_outputs(params: GPParams) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues Λ (P,), none negative, and eigenvectors R (P, P) of M = D^-½ B D^-½."""
     lam, rotation = np.linalg.eigh(params.whitened)
     return np.maximum(lam, 0.0), rotation
-
-
-def variance_of(kernel: str, x: np.ndarray, lam: np.ndarray, config: GPConfig) -> Variance:
-    """The predictive variance of outputs Λ_p κ + I given points x (N, o) in lengthscales."""
-    if config.variance_method(len(x)) == "exact":
-        return ExactVariance(*eigendecomposition(kernel, x), lam)
-    return NeighbourVariance(kernel, x, lam, config.neighbours)

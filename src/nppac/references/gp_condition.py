@@ -5,8 +5,9 @@ import numpy as np
 from nppac.errors import UserError
 from nppac.progress import Advance, silent
 from nppac.references.gp import GPReference, rotate_outputs
-from nppac.references.gp_config import GPConfig
+from nppac.references.gp_config import DIRECT_POINTS, GPConfig
 from nppac.references.gp_fit import HyperFit, fit_hyperparameters
+from nppac.references.gp_iterative import solve_iteratively
 from nppac.references.gp_variance import ExactVariance, eigendecomposition
 from nppac.references.gp_weights import solve_shifted
 from nppac.references.marginal_likelihood import GPParams
@@ -25,8 +26,13 @@ def fit_gp(
     config = config or GPConfig()
     obs, actions = check_data(obs, actions)
     fit = fit_hyperparameters(obs, actions, config, advance)
-    advance(config.total_steps - 1, f"conditioning on {len(obs)} points")
-    reference = condition(fit.params, fit.kernel, obs, actions, config, _report(fit))
+
+    def show(done: int, status: str = "") -> None:
+        what = f"conditioning on {len(obs)} points"
+        advance(config.total_steps - 1, ", ".join(filter(None, (what, status))))
+
+    show(0)
+    reference = condition(fit.params, fit.kernel, obs, actions, config, _report(fit), show)
     advance(config.total_steps, "done")
     return reference
 
@@ -38,10 +44,12 @@ def condition(
     actions: np.ndarray,
     config: GPConfig | None = None,
     report: dict[str, object] | None = None,
+    advance: Advance = silent,
 ) -> GPReference:
     """The posterior given all points, for hyper-parameters that are known.
 
-    With (Λ_p K + I) g_p = z_p and Z = Ỹ R the weights are W = G diag(Λ) Rᵀ D^½.
+    With (Λ_p K + I) g_p = z_p and Z = Ỹ R the weights are W = G diag(Λ) Rᵀ D^½. `advance` hears how
+    far an iterative solution has come.
     """
     config = config or GPConfig()
     obs, actions = check_data(obs, actions)
@@ -55,8 +63,10 @@ def condition(
         s, v = eigendecomposition(kernel, x)
         g = v @ (v.T @ z / (1.0 + s[:, None] * lam))
         variance = ExactVariance(s, v, lam)
-    else:
+    elif len(obs) <= DIRECT_POINTS:
         g = solve_shifted(kernel, x, lam, z)
+    else:
+        g = solve_iteratively(kernel, x, lam, z, advance)
     weights = (g * lam) @ rotation.T * noise_root
     return GPReference(params, kernel, obs, actions, weights, config, report, variance)
 

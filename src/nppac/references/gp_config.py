@@ -10,6 +10,8 @@ TRIAL_STEPS = 40
 """Steps of each kernel's trial fit when the kernel is chosen automatically."""
 EXACT_POINTS = 6000
 """Up to this many points `variance="auto"` is exact."""
+DIRECT_POINTS = 20_000
+"""Up to this many points the posterior mean is solved for by a factor of the N x N matrix."""
 
 
 @dataclass(frozen=True)

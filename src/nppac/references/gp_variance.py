@@ -6,8 +6,6 @@ k = κ(s, S̄) its predictive variance, noise included, is
     1 + Λ_p - Λ_p² kᵀ (Λ_p K + I)⁻¹ k.
 """
 
-from typing import Protocol
-
 import numpy as np
 import scipy.linalg
 
@@ -17,14 +15,6 @@ from nppac.references.kernels import cross
 
 _NEGLIGIBLE = 1e-5
 """Directions whose signal is this far below the noise are dropped; that only adds variance."""
-
-
-class Variance(Protocol):
-    """Any way to the predictive variance."""
-
-    def __call__(self, k: np.ndarray) -> np.ndarray:
-        """Variance (n, P), at least 1, at states with kernel rows k (n, N)."""
-        ...
 
 
 class ExactVariance:

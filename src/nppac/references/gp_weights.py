@@ -32,17 +32,17 @@ def solve_shifted(kernel: str, x: np.ndarray, lam: np.ndarray, z: np.ndarray) ->
     matrix = np.empty((len(x), len(x)), order="F")
     g = np.empty_like(z)
     # K has no eigenvalue above N: with Λ below 1/N the system is near I, whatever Λ.
-    for group in _groups(np.maximum(lam, 1.0 / len(x))):
+    for group in alike(np.maximum(lam, 1.0 / len(x)), _GROUP_RATIO):
         g[:, group] = _solve_group(kernel, x, lam[group], z[:, group], matrix)
     return g
 
 
-def _groups(lam: np.ndarray) -> list[np.ndarray]:
-    """Indices of outputs, together where the largest Λ is at most `_GROUP_RATIO` the least."""
+def alike(lam: np.ndarray, ratio: float) -> list[np.ndarray]:
+    """Indices of outputs, together where the largest Λ is at most `ratio` times the least."""
     order = np.argsort(lam)
     groups, start = [], 0
     for i in range(1, len(order) + 1):
-        if i == len(order) or lam[order[i]] > _GROUP_RATIO * lam[order[start]]:
+        if i == len(order) or lam[order[i]] > ratio * lam[order[start]]:
             groups.append(order[start:i])
             start = i
     return groups

@@ -14,7 +14,7 @@ from nppac.errors import unknown_name
 KernelName = Literal["rbf", "matern12", "matern32", "matern52"]
 KERNELS: tuple[KernelName, ...] = get_args(KernelName)
 
-_TINY = 1e-20
+_TINY = 1e-40
 """Floor under a square root: keeps its derivative finite where two states coincide."""
 
 _BLOCK = 2**16

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.references.kernels import gram
+from nppac.references.kernels import gram, profile
+from nppac.references.parts import in_parts
 
-_CHUNK = 256
-_SMALL_CHUNK = 16
+_ROWS = (1, 16, 128)
+"""States that one compiled call takes; fewer are padded."""
 _TOLERANCE = 1e-6
 """Most that a variance may be too large by, as a part of itself."""
 _TINY = 1e-150
@@ -21,43 +22,48 @@ _TINY = 1e-150
 
 
 class NeighbourVariance:
-    """Conditions each query on its m most correlated points, afresh."""
+    """Conditions each query on its m nearest points, afresh."""
 
     def __init__(self, kernel: str, x: np.ndarray, lam: np.ndarray, neighbours: int):
-        self._kernel = kernel
-        self._x = x
-        self._lam = lam
-        self._m = min(neighbours, len(x))
-
-    def __call__(self, k: np.ndarray) -> np.ndarray:
-        """Variance (n, P), at least 1, at states with kernel rows k (n, N)."""
-        size = _SMALL_CHUNK if len(k) <= _SMALL_CHUNK else _CHUNK
-        parts = [self._chunk(k[i : i + size], size) for i in range(0, len(k), size)]
-        return np.concatenate(parts) if parts else np.empty((0, len(self._lam)))
-
-    def _chunk(self, k: np.ndarray, size: int) -> np.ndarray:
-        # Padded to one of two sizes, so that nothing is compiled twice; padding is not computed.
-        padded = np.zeros((size, k.shape[1]), np.float32)
-        padded[: len(k)] = k
-        nearest = np.asarray(jax.lax.top_k(padded, self._m)[1])
-        rows = np.zeros((size, self._m))
-        rows[: len(k)] = np.take_along_axis(k, nearest[: len(k)], axis=1)
+        self.m = min(neighbours, len(x))
+        self._kernel, self._x, self._lam = kernel, x, lam
         with jax.enable_x64(True):
-            reduction = _reductions(rows, nearest, self._x, self._lam, len(k), kernel=self._kernel)
-        return np.maximum(1.0 + self._lam - np.asarray(reduction)[: len(k)], 1.0)
+            self._points = jnp.asarray(x)
+
+    def __call__(self, query: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        """Variance (n, P), at least 1, at states (n, o) whose nearest points are (n, m)."""
+        out = np.empty((len(query), len(self._lam)))
+
+        def answer(part: slice, size: int) -> None:
+            # Padded to few sizes, so that nothing is compiled twice; padding is not computed.
+            count = part.stop - part.start
+            states = np.zeros((size, query.shape[1]))
+            chosen = np.zeros((size, nearest.shape[1]), np.int64)
+            states[:count], chosen[:count] = query[part], nearest[part]
+            with jax.enable_x64(True):
+                reduction = _reductions(
+                    states, chosen, self._points, self._lam, count, kernel=self._kernel
+                )
+            out[part] = np.asarray(reduction)[:count]
+
+        in_parts(len(query), _ROWS, answer)
+        return np.maximum(1.0 + self._lam - out, 1.0)
 
 
 @partial(jax.jit, static_argnames="kernel")
-def _reductions(k: Any, nearest: Any, x: Any, lam: Any, count: Any, *, kernel: str) -> Any:
+def _reductions(states: Any, nearest: Any, x: Any, lam: Any, count: Any, *, kernel: str) -> Any:
     """Λ² kᵀ(ΛK + I)⁻¹k of the first `count` queries, each with its own neighbours.
 
     One query after the other: its m x m matrix then never leaves the processor's cache.
     """
 
     def one(i, out):
-        return out.at[i].set(_reduction(gram(kernel, x[nearest[i]], jnp), k[i], lam))
+        # From the state itself, so that short distances lose no digits.
+        near = x[nearest[i]] - states[i]
+        k = profile(kernel)((near * near).sum(1), jnp)
+        return out.at[i].set(_reduction(gram(kernel, near, jnp), k, lam))
 
-    return jax.lax.fori_loop(0, count, one, jnp.zeros((len(k), len(lam))))
+    return jax.lax.fori_loop(0, count, one, jnp.zeros((len(states), len(lam))))
 
 
 def _reduction(gram: Any, k: Any, lam: Any) -> Any:

@@ -1,0 +1,18 @@
+"""Rows in parts of few sizes, worked on by all cores: what is compiled is compiled once a size."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+_THREADS = min(4, os.cpu_count() or 1)
+
+
+def in_parts(n: int, sizes: tuple[int, ...], answer: Callable[[slice, int], None]) -> None:
+    """Call `answer(part, size)` for all parts of n rows, on all cores; no part exceeds its size."""
+    size = next((size for size in sizes if size >= n), sizes[-1])
+    parts = [slice(i, min(i + size, n)) for i in range(0, n, size)]
+    if len(parts) == 1:
+        answer(parts[0], size)
+        return
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(lambda part: answer(part, size), parts))

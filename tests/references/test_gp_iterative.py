@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from nppac.errors import UserError
+from nppac.references import GPConfig, condition, gp_condition, gp_iterative, gp_precondition
+from nppac.references.gp_iterative import solve_iteratively
+from nppac.references.gp_weights import solve_shifted
+
+from . import dense
+
+
+def problem(n=600):
+    rng = np.random.default_rng(0)
+    lam = np.array([0.0, 1e-3, 0.5, 5.0, 40.0])
+    return rng.normal(size=(n, 3)), lam, rng.normal(size=(n, 5))
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch):
+    """Small blocks and few landmarks, so that iterations are needed."""
+    monkeypatch.setattr(gp_precondition, "BLOCK", 100)
+    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (100, 100))
+
+
+def test_equals_the_direct_solution():
+    x, lam, z = problem()
+    z[:, 2] = 0.0
+    seen = []
+    g = solve_iteratively(
+        "matern32", x, lam, z, lambda done, status="": seen.append(status), tolerance=1e-9
+    )
+    expected = solve_shifted("matern32", x, lam, z)
+    np.testing.assert_allclose(g, expected, atol=1e-7)
+    assert len(seen) > 3
+    assert seen[-1].startswith("residual")
+
+
+def test_stops_at_the_stated_residual():
+    x, lam, z = problem()
+    g = solve_iteratively("rbf", x, lam, z, tolerance=1e-3)
+    k = dense.kernel_matrix("rbf", x, x, np.ones(3))
+    left = np.linalg.norm(z - lam * (k @ g) - g, axis=0) / np.linalg.norm(z, axis=0)
+    assert 1e-9 < left.max() <= 1e-3
+
+
+def test_says_when_it_does_not_converge(monkeypatch):
+    monkeypatch.setattr(gp_iterative, "_MAX_ITERATIONS", 1)
+    with pytest.raises(UserError, match="did not converge"):
+        solve_iteratively("matern12", *problem())
+
+
+def test_a_reference_of_many_points_has_the_mean_of_a_direct_one(monkeypatch):
+    params, obs, actions = dense.make_problem(n=500)
+    config = GPConfig(variance="neighbours", neighbours=20)
+    direct = condition(params, "matern52", obs, actions, config)
+    monkeypatch.setattr(gp_condition, "DIRECT_POINTS", 100)
+    iterative = condition(params, "matern52", obs, actions, config)
+    assert not np.array_equal(iterative.weights, direct.weights)
+    np.testing.assert_allclose(iterative.moments(obs)[0], direct.moments(obs)[0], atol=1e-4)
+
+
+def test_outputs_share_more_where_memory_is_short():
+    lam = 10.0 ** np.arange(8)
+    assert len(gp_iterative._groups(lam, 1000)) == 8
+    assert 1 <= len(gp_iterative._groups(lam, 1_500_000)) < 8
+    with pytest.raises(UserError, match="too many"):
+        gp_iterative._groups(lam, 10**8)
