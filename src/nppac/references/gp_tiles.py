@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from nppac.references.kernels import profile
+from nppac.references.parts import on_all_cores
 
 TILE = 2048
 """Points along each side of a tile, if there are so many."""
@@ -35,17 +36,24 @@ class KernelOperator:
 
     def __call__(self, vectors: np.ndarray) -> np.ndarray:
         """κ(x, x) times vectors (N, P), summed over tiles in float64."""
-        tiles, kernel = self._tiles, self._kernel
         parts = _tiled(vectors, self._side, 0.0).astype(self._dtype)
         totals = np.zeros(parts.shape)
-        with jax.enable_x64(True):
-            for i in range(len(parts)):
-                totals[i] += _diagonal_product(tiles[i], parts[i], kernel=kernel)
-                for j in range(i + 1, len(parts)):
-                    upper, lower = _products(tiles[i], tiles[j], parts[i], parts[j], kernel=kernel)
-                    totals[i] += upper
-                    totals[j] += lower
+        pairs = [(i, j) for i in range(len(parts)) for j in range(i, len(parts))]
+        # Tiles on all cores, but summed in one order, so that the answer has always the same bits.
+        products = on_all_cores(lambda pair: self._pair(*pair, parts), pairs)
+        for (i, j), (upper, lower) in zip(pairs, products, strict=True):
+            totals[i] += upper
+            totals[j] += lower
         return totals.reshape(-1, vectors.shape[1])[: self._n]
+
+    def _pair(self, i: int, j: int, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+        """What tile (i, j) adds to rows i, and to rows j; nothing to the latter if they are i."""
+        x, y = self._tiles[i], self._tiles[j]
+        with jax.enable_x64(True):
+            if i == j:
+                return np.asarray(_diagonal_product(x, parts[i], kernel=self._kernel)), 0.0
+            upper, lower = _products(x, y, parts[i], parts[j], kernel=self._kernel)
+            return np.asarray(upper), np.asarray(lower)
 
 
 def _tiled(rows: np.ndarray, side: int, padding: float) -> np.ndarray:
