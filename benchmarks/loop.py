@@ -59,10 +59,8 @@ def main() -> None:
     if not args.no_peers:
         kinds = [(library, block) for library in FASTER for block in (1, args.steps)]
         started = {
-            name if block == 1 else f"{name}, in blocks": peers.start(
-                name, **peer_settings(args.steps, block)
-            )
-            for name, block in kinds
+            peers.label(library, block): peers.start(library, **peer_settings(args.steps, block))
+            for library, block in kinds
         }
     contenders = {method: our_rate(method) for method in ("sac", "nppac")}
     contenders |= {name: peer.measure for name, peer in started.items()}

@@ -2,7 +2,8 @@
 
 Settings, as JSON in the first argument: `library` (sb3 or sbx), `what` (updates or loop), `count`
 of gradient or environment steps in a round, `obs_dim`, `action_dim` (or `env`), `policy_hidden`,
-`critic_hidden`, `batch_size`, `block` (environment steps between rounds of as many updates).
+`critic_hidden`, `batch_size`, `block` (gradient steps in one call of its `train`, and environment
+steps between two such calls).
 """
 
 import json
@@ -49,8 +50,8 @@ def make_model(settings: dict[str, Any]) -> Any:
         batch_size=settings["batch_size"],
         buffer_size=50_000,
         learning_starts=RANDOM_STEPS,
-        train_freq=settings.get("block", 1),
-        gradient_steps=settings.get("block", 1),
+        train_freq=settings["block"],
+        gradient_steps=settings["block"],
         policy_kwargs={"net_arch": layers},
         device="cpu",
         seed=0,
@@ -70,7 +71,8 @@ def one_round(model: Any, settings: dict[str, Any]) -> float:
     """Seconds; both libraries return when their last step is done."""
     began = time.monotonic()
     if settings["what"] == "updates":
-        model.train(gradient_steps=settings["count"], batch_size=settings["batch_size"])
+        for _ in range(settings["count"] // settings["block"]):
+            model.train(gradient_steps=settings["block"], batch_size=settings["batch_size"])
         finish(model)
     else:
         model.learn(settings["count"], reset_num_timesteps=False)

@@ -55,6 +55,11 @@ class Peer:
         self.process.communicate()
 
 
+def label(library: str, block: int) -> str:
+    """A peer's name in a table; by default it makes one gradient step a call."""
+    return library if block == 1 else f"{library}, in blocks"
+
+
 def start(library: str, **settings: Any) -> Peer:
     """Start `sb3` or `sbx` with the settings that the worker's docstring names."""
     # Ours must not leak in: neither its packages nor where it keeps compiled programs.

@@ -2,8 +2,10 @@
 
     python benchmarks/updates.py
 
-Same networks, same batch, replays of noise; all by turns. The share of the peak counts the matrix
-products of an update (flops.py) and holds them against two measured peaks (peak.py).
+Same networks, same batch, replays of noise; all by turns. The peers make one gradient step a call,
+as they do when they learn by default, and once more all of a round in one call. The share of the
+peak counts the matrix products of an update (flops.py) and holds them against two measured peaks
+(peak.py).
 """
 
 import argparse
@@ -62,7 +64,7 @@ def our_rate(case: Case, method: str, updates: int) -> Callable[[], float]:
     return measure
 
 
-def peer_settings(case: Case, updates: int) -> dict[str, Any]:
+def peer_settings(case: Case, updates: int, block: int) -> dict[str, Any]:
     agent = preset(case.task, "sac").agent
     return {
         "what": "updates",
@@ -72,6 +74,7 @@ def peer_settings(case: Case, updates: int) -> dict[str, Any]:
         "policy_hidden": agent.policy_hidden,
         "critic_hidden": agent.critic_hidden,
         "batch_size": case.batch_size,
+        "block": block,
     }
 
 
@@ -81,7 +84,11 @@ def measure(case: Case, updates: int, rounds: int, with_peers: bool) -> dict[str
     layers = layers_of(case.obs_dim, case.action_dim, agent.policy_hidden, agent.critic_hidden)
     started = {}
     if with_peers:
-        started = {name: peers.start(name, **peer_settings(case, updates)) for name in FASTER}
+        kinds = [(library, block) for library in FASTER for block in (1, updates)]
+        started = {
+            peers.label(library, block): peers.start(library, **peer_settings(case, updates, block))
+            for library, block in kinds
+        }
     contenders = {name: our_rate(case, name, updates) for name in OURS}
     contenders |= {name: peer.measure for name, peer in started.items()}
     peaks = {"square": square_peak, "layers": layer_peak(layers, case.batch_size)}

@@ -85,8 +85,16 @@ class Policy(eqx.Module):
     trunk: eqx.AbstractVar[MLP]
 
     @abstractmethod
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Location and scale of a Gaussian, which a squashed policy then squashes."""
+
+    @abstractmethod
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
+        """Reparameterised action of that Gaussian and its log-density."""
+
     def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
         """Reparameterised action and its log-density."""
+        return self.draw(*self.loc_scale(obs), key)
 
     @abstractmethod
     def log_prob(self, obs: Obs, action: Actions) -> Values:
@@ -116,39 +124,34 @@ class TanhNormalPolicy(Policy):
 
     trunk: MLP
 
-    def outputs(self, obs: Obs) -> tuple[Actions, Actions]:
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
         """Location and scale before the squashing."""
         return loc_and_scale(self.trunk, obs)
 
     def mode(self, obs: Obs) -> Actions:
         """Return tanh μ(s)."""
-        return jnp.tanh(self.outputs(obs)[0])
+        return jnp.tanh(self.loc_scale(obs)[0])
 
     def log_prob(self, obs: Obs, action: Actions) -> Values:
         """Log-density of an action, moved inside the box where it lies on its border."""
-        loc, scale = self.outputs(obs)
+        loc, scale = self.loc_scale(obs)
         action = jnp.clip(action, -TANH_BOUND, TANH_BOUND)
         return normal_log_prob(jnp.arctanh(action), loc, scale) - tanh_correction(action)
 
-    def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
         """Action in (-1, 1) and its log-density."""
-        loc, scale = self.outputs(obs)
         unsquashed = normal_sample(key, loc, scale)
         action = jnp.tanh(unsquashed)
         return action, normal_log_prob(unsquashed, loc, scale) - tanh_correction(action)
 
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
         """Return tanh(μ(s) + noise · σ(s) ε)."""
-        loc, scale = self.outputs(obs)
+        loc, scale = self.loc_scale(obs)
         return jnp.tanh(normal_sample(key, loc, noise * scale))
 
 
 class GaussianPolicy(Policy):
     """Unsquashed Gaussian N(μ(s), σ²), which can leave the box that the environment clips to."""
-
-    @abstractmethod
-    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
-        """Mean and scale of the action itself."""
 
     def mode(self, obs: Obs) -> Actions:
         """The mean."""
@@ -158,9 +161,8 @@ class GaussianPolicy(Policy):
         """Log-density of any action."""
         return normal_log_prob(action, *self.loc_scale(obs))
 
-    def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
         """Action, possibly outside [-1, 1], and its log-density."""
-        loc, scale = self.loc_scale(obs)
         action = normal_sample(key, loc, scale)
         return action, normal_log_prob(action, loc, scale)
 

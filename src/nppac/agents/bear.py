@@ -177,7 +177,7 @@ def unsquashed_samples(
 ) -> Samples:
     """Reparameterised samples of a squashed policy, before the squashing."""
     assert isinstance(policy, TanhNormalPolicy)
-    loc, scale = policy.outputs(obs)
+    loc, scale = policy.loc_scale(obs)
     return loc + scale * jax.random.normal(key, (count, *loc.shape))
 
 

@@ -228,11 +228,12 @@ class KLActorCritic(ActorCritic):
     ) -> tuple[Float[Array, "batch d"], Values]:
         """A reparameterised action and the estimate of KL(π ‖ π0) at each state."""
         policy = policy.given(stats)
-        action, log_prob = policy.sample(obs, key)
+        loc, scale = policy.loc_scale(obs)  # once: each use of the network is differentiated anew
+        action, log_prob = policy.draw(loc, scale, key)
         if self.kl == "sample":
             ratios = [log_prob - reference_log_prob(family, stats, action)]
             for k in range(1, self.kl_samples):
-                other, log_prob = policy.sample(obs, jax.random.fold_in(key, k))
+                other, log_prob = policy.draw(loc, scale, jax.random.fold_in(key, k))
                 ratios.append(log_prob - reference_log_prob(family, stats, other))
             return action, jnp.mean(jnp.stack(ratios), axis=0) if len(ratios) > 1 else ratios[0]
         if not isinstance(policy, GaussianPolicy) or family != "normal":
@@ -240,7 +241,6 @@ class KLActorCritic(ActorCritic):
                 "The closed-form KL needs the unsquashed policy head ('normal') and a Gaussian "
                 f"reference; here they are '{self.head}' and '{family}'. Use kl='sample'."
             )
-        loc, scale = policy.loc_scale(obs)
         if self.kl == "mean":
             return action, mean_kl(loc, stats.loc, stats.scale)
         return action, normal_kl(loc, scale, stats.loc, stats.scale)
