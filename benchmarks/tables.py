@@ -31,7 +31,7 @@ def _updates_of(result: dict[str, Any]) -> str:
         shares = (result["share_of_peak"][peak].get(name) for peak in peaks)
         ratio = f"{rates['sac'] / rate:.2f}"
         cells = ("" if share is None else f"{share:.0%}" for share in shares)
-        rows.append([NAMES[name], f"{rate:.0f}", ratio, *cells])
+        rows.append([_named(name), f"{rate:.0f}", ratio, *cells])
     title = f"{case['task']}, batch {case['batch_size']}"
     columns = (f"of the peak ({peak}, {value:.0f} GFLOP/s)" for peak, value in peaks.items())
     return markdown([title, "updates/s", "SAC beside it", *columns], rows)
