@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -55,9 +56,16 @@ def train_alone(task: str, name: str) -> None:
     config = replace(config, schedule=replace(config.schedule, updates_per_step=0.1))
     seconds = epoch_seconds(config, make_reference(task, name))
     seconds(), seconds()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Kilobytes on Linux, bytes on macOS.
-    print(json.dumps({"megabytes": peak / (2**20 if sys.platform == "darwin" else 2**10)}))
+    print(json.dumps({"megabytes": peak_kilobytes() / 2**10}))
+
+
+def peak_kilobytes() -> float:
+    """Largest resident memory of this process; on Linux `getrusage` would count its parent's."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return float(lines["VmHWM"].split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10  # macOS counts bytes
 
 
 def measure(task: str, points: list[int], epochs: int) -> dict[str, Any]:
