@@ -60,11 +60,13 @@ def demonstrated(request, tmp_path_factory):
 def test_a_method_runs_on_a_task(method, demonstrated, tmp_path):
     task, demos = demonstrated
     config = preset(task, method)
+    alone = METHODS[method].needs == "nothing"
+    wanted = SMALL | ({"pretrain_epochs": 0, "offline_updates": 0} if alone else {})
     config = replace(
         config,
-        demos=None if config.demos is None and METHODS[method].needs == "nothing" else demos,
-        agent=replace(config.agent, **known_settings(config.agent, SMALL)),
-        schedule=replace(config.schedule, **known_settings(config.schedule, SMALL)),
+        demos=None if alone else demos,
+        agent=replace(config.agent, **known_settings(config.agent, wanted)),
+        schedule=replace(config.schedule, **known_settings(config.schedule, wanted)),
         gp=replace(config.gp, fit_points=50, max_steps=2),
         network=NetworkConfig(max_epochs=2),
     )

@@ -102,6 +102,24 @@ def test_without_weight_it_is_sac():
         np.testing.assert_allclose(left, right, atol=1e-6)
 
 
+def test_several_critic_steps_take_a_minibatch_each_and_the_policy_the_last_ones_pairs():
+    one = make_batch(BATCH + SHOWN)
+    other = one._replace(obs=-one.obs, action=-one.action, reward=-one.reward)
+    several = jax.tree.map(lambda a, b: jnp.stack([a, b]), other, one)
+    agent, sac = (
+        make(critic_updates=2) for make in (small_agent, lambda **k: KLActorCritic(**SIZES, **k))
+    )
+    assert (agent.draw(BATCH).minibatches, agent.draw(BATCH).demonstrated) == (2, SHOWN)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    _, info = agent.update(state, several, KEY, "uniform")
+    replayed, shown = split_rows(several, BATCH)
+    _, sac_info = sac.update(state, replayed, KEY, "uniform")
+    log_prob = state.policy.log_prob(shown.obs[-1], shown.action[-1])
+    expected = float(sac_info["policy_loss"]) - agent.imitation_weight * float(log_prob.mean())
+    assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-5)
+    assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
+
+
 def test_actions_on_the_boxs_border_have_a_finite_density():
     agent, batch = small_agent(), make_batch(BATCH + SHOWN)
     batch = batch._replace(action=jnp.sign(batch.action))

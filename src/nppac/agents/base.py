@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.replay import Replay
@@ -102,7 +103,9 @@ Agent = MinibatchAgent | ReplayAgent
 
 
 def split_rows(batch: Batch, replayed: int) -> tuple[Batch, Batch]:
-    """A minibatch's replayed rows, and its rows of demonstrations."""
-    first = jax.tree.map(lambda column: column[:replayed], batch)
-    rest = jax.tree.map(lambda column: column[replayed:], batch)
+    """A minibatch's replayed rows, and its rows of demonstrations; of several, those of each."""
+    rows = batch.reward.ndim - 1  # behind the axis of minibatches, where there are several
+    columns, treedef = jax.tree.flatten(batch)
+    pairs = [jnp.split(column, [replayed], axis=rows) for column in columns]
+    first, rest = (treedef.unflatten(part) for part in zip(*pairs, strict=True))
     return first, rest

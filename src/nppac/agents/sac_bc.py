@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
@@ -30,14 +31,16 @@ class SACBC(KLActorCritic):
         require_not_negative(self, "imitation_weight")
 
     def draw(self, batch_size: int) -> Draw:
-        """SAC's minibatch and, behind it, the demonstrated pairs."""
-        return Draw(batch_size, self.demo_batch_size)
+        """SAC's minibatches and, behind each, the demonstrated pairs."""
+        return Draw(batch_size, self.demo_batch_size, self.critic_updates)
 
     def update(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
         """SAC's update with L_SAC + w E_demo[-log π(a|s)] as the policy's loss."""
-        replayed, shown = split_rows(batch, len(batch.obs) - self.demo_batch_size)
+        replayed, shown = split_rows(batch, batch.reward.shape[-1] - self.demo_batch_size)
+        if self.critic_updates > 1:  # the policy's step is on the last minibatch
+            shown = jax.tree.map(lambda column: column[-1], shown)
 
         def imitation(policy: Policy, critic: CriticEnsemble) -> Scalar:
             mask = self.preferred(policy, critic, shown)
