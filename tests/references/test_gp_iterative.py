@@ -56,7 +56,9 @@ def test_a_reference_of_many_points_has_the_mean_of_a_direct_one(monkeypatch):
     monkeypatch.setattr(gp_condition, "DIRECT_POINTS", 100)
     iterative = condition(params, "matern52", obs, actions, config)
     assert not np.array_equal(iterative.weights, direct.weights)
-    np.testing.assert_allclose(iterative.moments(obs)[0], direct.moments(obs)[0], atol=1e-4)
+    error = iterative.moments(obs)[0] - direct.moments(obs)[0]
+    # The residual that is left bounds it: the mean is (ΛK)(ΛK + I)⁻¹ of what was solved for.
+    assert np.sqrt((error**2).mean()) < gp_iterative.TOLERANCE * actions.std()
 
 
 def test_outputs_share_more_where_memory_is_short():
