@@ -22,7 +22,7 @@ from epochs import endless, epoch_seconds, random_gp, random_network
 from nppac.cli.show import console
 from nppac.references import ConstantVarianceReference, Reference, UniformReference
 from nppac.tasks import action_dim, get_task, make_env, obs_dim
-from rounds import against, by_turns, machine, medians, write_record
+from rounds import against, by_turns, machine, medians, ratios, write_record
 
 POINTS = (1_000, 5_000, 15_000, 50_000, 100_000)
 LIMITS = {"gp 15000": 1.05, "gp 100000": 1.10}
@@ -74,12 +74,11 @@ def measure(task: str, points: list[int], epochs: int) -> dict[str, Any]:
     config = endless(task)
     contenders = {name: epoch_seconds(config, make_reference(task, name)) for name in names}
     seconds = by_turns(contenders, epochs, warm_up=2)
-    middle = medians(seconds)
     return {
         "task": task,
         "seconds": seconds,
-        "over_network": {name: middle[name] / middle["network"] for name in names},
-        "over_constant": {name: middle[name] / middle["constant"] for name in names},
+        "over_network": ratios(seconds, "network"),
+        "over_constant": ratios(seconds, "constant"),
         "peak_megabytes": {name: peak_megabytes(task, name) for name in names},
     }
 
@@ -97,7 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", action="append", help="default: halfcheetah and door")
     parser.add_argument("--points", type=int, nargs="*", default=POINTS)
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=9)
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     args = parser.parse_args()
     tasks = args.task or ["halfcheetah", "door"]

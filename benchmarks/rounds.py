@@ -36,6 +36,14 @@ def medians(measured: Mapping[str, list[float]]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in measured.items()}
 
 
+def ratios(measured: Mapping[str, list[float]], base: str) -> dict[str, float]:
+    """The median over rounds of each contender's value beside that of `base` in the same round."""
+    return {
+        name: statistics.median(a / b for a, b in zip(values, measured[base], strict=True))
+        for name, values in measured.items()
+    }
+
+
 def machine() -> dict[str, Any]:
     """What the numbers were measured on, and how busy it was with something else."""
     return {

@@ -19,6 +19,6 @@ def test_numbers_must_be_positive(field):
 def test_defaults_follow_the_optimiser_and_the_size():
     assert GPConfig(optimiser="adam").steps == 500
     assert GPConfig(optimiser="adam", max_steps=7).steps == 7
-    assert GPConfig().variance_method(6000) == "exact"
-    assert GPConfig().variance_method(6001) == "neighbours"
+    assert GPConfig().variance_method(2000) == "exact"
+    assert GPConfig().variance_method(2001) == "neighbours"
     assert GPConfig(variance="exact").variance_method(10**6) == "exact"

@@ -3,7 +3,7 @@ import pytest
 
 from nppac.references.gp_variance import ExactVariance, eigendecomposition
 from nppac.references.kernels import KERNELS
-from nppac.references.neighbours import NeighbourVariance
+from nppac.references.neighbours import NeighbourVariance, spread_ranks
 
 from . import dense
 
@@ -24,7 +24,7 @@ def exact(kernel, x, query):
 def by_neighbours(kernel, x, query, m, lam=LAM):
     variance = NeighbourVariance(kernel, x, lam, m)
     squares = ((query[:, None] - x) ** 2).sum(-1)
-    return variance(query, np.argsort(squares, axis=1)[:, : variance.m])
+    return variance(query, np.argsort(squares, axis=1)[:, : variance.reach])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -55,3 +55,36 @@ def test_one_neighbour_by_hand():
 def test_without_signal_the_noise_remains():
     x, query = problem()
     np.testing.assert_array_equal(by_neighbours("rbf", x, query, 10, np.zeros(1)), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("m", "n"), [(1, 1), (1, 9), (3, 3), (8, 9), (128, 128), (128, 130), (128, 9999)]
+)
+def test_ranks_are_the_nearest_and_some_further_out(m, n):
+    ranks = spread_ranks(m, n)
+    near = m - m // 3
+    assert len(set(ranks)) == len(ranks) == m
+    np.testing.assert_array_equal(ranks[:near], np.arange(near))
+    assert ranks.max() == (min(4 * m, n) - 1 if m > 2 else m - 1)
+
+
+def test_points_further_out_say_more_than_the_next_nearest():
+    # Demonstrations: stretches of points that lie close together.
+    rng = np.random.default_rng(0)
+    starts = rng.normal(size=(40, 1, 6))
+    x = (starts + 0.02 * np.arange(50)[:, None] * rng.normal(size=(40, 1, 6))).reshape(-1, 6)
+    query = x[::100] + 0.1 * rng.normal(size=(20, 6))
+    squares = ((query[:, None] - x) ** 2).sum(-1)
+    order = np.argsort(squares, axis=1)
+
+    def variance(chosen):
+        return np.mean(
+            [exact_one(x[some], state) for some, state in zip(chosen, query, strict=True)]
+        )
+
+    assert variance(order[:, spread_ranks(32, len(x))]) < variance(order[:, :32])
+
+
+def exact_one(x, state):
+    k = dense.kernel_matrix("matern12", state[None], x, np.ones(x.shape[1]))
+    return ExactVariance(*eigendecomposition("matern12", x), np.array([200.0]))(k)[0, 0]

@@ -64,7 +64,7 @@ class GPReference(Reference):
         if self.config.variance_method(len(self._x)) == "exact":
             mean, whitened = self._query.mean(x), self._exact_variance(x)
         else:
-            mean, nearest = self._query.mean_and_nearest(x, self._neighbours.m)
+            mean, nearest = self._query.mean_and_nearest(x, self._neighbours.reach)
             whitened = self._neighbours(x, nearest)
         return self.params.mean + mean, whitened @ self._unwhiten
 

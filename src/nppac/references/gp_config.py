@@ -8,7 +8,7 @@ from nppac.references.kernels import KERNELS, KernelName
 
 TRIAL_STEPS = 40
 """Steps of each kernel's trial fit when the kernel is chosen automatically."""
-EXACT_POINTS = 6000
+EXACT_POINTS = 2000
 """Up to this many points `variance="auto"` is exact."""
 DIRECT_POINTS = 20_000
 """Up to this many points the posterior mean is solved for by a factor of the N x N matrix."""
@@ -29,9 +29,9 @@ class GPConfig:
     learning_rate: float = 0.1
     """Learning rate of Adam; L-BFGS has none."""
     variance: Literal["auto", "exact", "neighbours"] = "auto"
-    """Condition variances on all points or on the nearest; `auto` is exact to 6,000 points."""
+    """Condition variances on all points or on some nearby; `auto` is exact to 2,000 points."""
     neighbours: int = 128
-    """Number of nearest points that a variance is conditioned on."""
+    """Number of points nearby that a variance is conditioned on."""
     scale_is_variance: bool = False
     """Report the variance as the scale, as the authors' released code does, to show its effect."""
     seed: int = 0
