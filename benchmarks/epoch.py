@@ -3,8 +3,10 @@
     python benchmarks/epoch.py
 
 A constant, a network and Gaussian processes with more and more points train the same agent, epoch
-by epoch and by turns. The constant costs nothing to ask. Peak memory is that of a process which
-does two such epochs with one reference and nothing else.
+by epoch and by turns. The constant costs nothing to ask. Beside whole epochs, whose rounds differ
+by more than most references cost, stands the time that asking about an epoch's states takes by
+itself. Peak memory is that of a process which does two such epochs with one reference and nothing
+else.
 """
 
 import argparse
@@ -12,10 +14,13 @@ import json
 import resource
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 
 from epochs import endless, epoch_seconds, random_gp, random_network
@@ -68,15 +73,30 @@ def peak_kilobytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10  # macOS counts bytes
 
 
+def asking_seconds(task: str, reference: Reference) -> Callable[[], float]:
+    """A measurement: the seconds of all that an epoch asks of a reference."""
+    states = np.random.default_rng(0).uniform(-1, 1, (1_001, obs_dim(make_env(get_task(task)))))
+
+    def measure() -> float:
+        began = time.monotonic()
+        reference(states)
+        return time.monotonic() - began
+
+    return measure
+
+
 def measure(task: str, points: list[int], epochs: int) -> dict[str, Any]:
     """Seconds of an epoch and megabytes with each reference."""
     names = ["constant", "network", *(f"gp {n}" for n in points)]
     config = endless(task)
-    contenders = {name: epoch_seconds(config, make_reference(task, name)) for name in names}
+    references = {name: make_reference(task, name) for name in names}
+    contenders = {name: epoch_seconds(config, each) for name, each in references.items()}
     seconds = by_turns(contenders, epochs, warm_up=2)
+    asking = by_turns({name: asking_seconds(task, each) for name, each in references.items()}, 9)
     return {
         "task": task,
         "seconds": seconds,
+        "asking": asking,
         "over_network": ratios(seconds, "network"),
         "over_constant": ratios(seconds, "constant"),
         "peak_megabytes": {name: peak_megabytes(task, name) for name in names},
@@ -84,11 +104,15 @@ def measure(task: str, points: list[int], epochs: int) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    table = Table(result["task"], "s per epoch", "beside the network", "peak memory")
+    table = Table(
+        result["task"], "s per epoch", "of it asking", "beside the network", "peak memory"
+    )
+    asking = medians(result["asking"])
     for name, median in medians(result["seconds"]).items():
         ratio = result["over_network"][name]
         words = against(ratio, LIMITS[name], at_most=True) if name in LIMITS else f"{ratio:.3f}"
-        table.add_row(name, f"{median:.2f}", words, f"{result['peak_megabytes'][name]:.0f} MB")
+        memory = f"{result['peak_megabytes'][name]:.0f} MB"
+        table.add_row(name, f"{median:.2f}", f"{asking[name]:.2f}", words, memory)
     console().print(table)
 
 

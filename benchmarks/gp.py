@@ -23,15 +23,13 @@ from pathlib import Path
 import numpy as np
 
 from nppac.demos import load_demos
-from nppac.files import write_json
 from nppac.presets import preset
 from nppac.references import GPReference, condition
 from nppac.references.gp_config import GPConfig
 from nppac.references.gp_fit import fit_hyperparameters
-from nppac.runs import commit
 from nppac.tasks import get_task, make_env
+from rounds import machine, write_record
 
-RECORDS = Path(__file__).parents[1] / "results" / "benchmarks"
 PEERS = Path(__file__).with_name("gp_peers.py")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "nppac-gp-peers"
 PACKAGES = ("torch==2.13.0", "gpytorch==1.15.2")
@@ -201,11 +199,13 @@ def main() -> None:
     parser.add_argument("--peer-steps", type=int, default=500, help="of GPyTorch's Adam")
     parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds for each contender")
+    parser.add_argument("--label", help="added to the record's name")
     args = parser.parse_args()
+    host = machine()
     record = {"compare": compare, "variance": variance}[args.what](args)
-    suffix = f"-{args.points}" if args.points else ""
-    name = f"gp-{args.what}-{args.task}{suffix}.json"
-    write_json(RECORDS / name, {"settings": vars(args), **record, "commit": commit()})
+    parts = (f"gp-{args.what}-{args.task}", args.points and str(args.points), args.label)
+    name = "-".join(part for part in parts if part)
+    write_record(name, {"settings": vars(args), "machine": host, **record})
 
 
 if __name__ == "__main__":

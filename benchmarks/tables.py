@@ -55,17 +55,26 @@ def epoch(record: dict[str, Any]) -> str:
 
 
 def _epoch_of(result: dict[str, Any]) -> str:
+    asking = medians(result["asking"])
     rows = (
         [
             name,
             f"{seconds:.2f}",
+            f"{asking[name]:.2f}",
             f"{result['over_network'][name]:.3f}",
             f"{result['over_constant'][name]:.3f}",
             f"{result['peak_megabytes'][name]:.0f}",
         ]
         for name, seconds in medians(result["seconds"]).items()
     )
-    header = [result["task"], "s per epoch", "beside the network", "beside the constant", "peak MB"]
+    header = [
+        result["task"],
+        "s per epoch",
+        "asking",
+        "beside the network",
+        "beside the constant",
+        "peak MB",
+    ]
     return markdown(header, rows)
 
 

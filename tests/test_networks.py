@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from nppac.networks import MLP, ConstantScalePolicy, CriticEnsemble, LinearPolicy, make_policy
+from nppac.networks import (
+    MLP,
+    ConstantScalePolicy,
+    CriticEnsemble,
+    LinearPolicy,
+    make_policy,
+    standardized,
+)
 
 KEY = jax.random.key(0)
 
@@ -62,6 +69,17 @@ def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
     policy, obs = make_policy(KEY, head, 2, 4, (8,)), jnp.ones((3, 2))
     np.testing.assert_allclose(policy.explore(obs, KEY, 0.0), policy.mode(obs), rtol=1e-6)
     np.testing.assert_allclose(policy.explore(obs, KEY, 1.0), policy.sample(obs, KEY)[0], rtol=1e-6)
+
+
+def test_standardized_rows_are_those_of_jax_and_so_are_their_gradients():
+    x = 3.0 + jax.random.normal(KEY, (2, 5, 64))
+    theirs = jax.nn.standardize(x, epsilon=1e-6)
+    np.testing.assert_allclose(standardized(x), theirs, atol=1e-5)
+    grads = [
+        jax.grad(lambda x, f=f: jnp.sum(jnp.sin(3.0 * f(x))))(x)
+        for f in (standardized, lambda x: jax.nn.standardize(x, epsilon=1e-6))
+    ]
+    np.testing.assert_allclose(*grads, atol=1e-4)
 
 
 def test_layer_norm_by_hand():

@@ -103,6 +103,7 @@ def test_looking_ahead_stops_at_the_end_of_the_episode():
     ahead = look_ahead(replay, jnp.arange(6), 3, 0.5)
     np.testing.assert_allclose(ahead.reward, [3, 6, 8, 8, 32, 32])
     np.testing.assert_allclose(ahead.obs[:, 0], [3, 4, 4, 4, 12, 12])
+    np.testing.assert_array_equal(ahead.reference.loc, ahead.obs)
     np.testing.assert_allclose(ahead.discount, [0.125, 0.125, 0.25, 0.5, 0, 0])
 
 

@@ -73,10 +73,20 @@ class MLP(eqx.Module):
             x = x @ weight + bias
             if self.norms:
                 scale, shift = self.norms[i]
-                x = scale * jax.nn.standardize(x, epsilon=LAYER_NORM_EPSILON) + shift
+                x = scale * standardized(x) + shift
             x = self.activation(x)
         weight, bias = last
         return x @ weight + bias
+
+
+def standardized(x: Float[Array, "*batch j"]) -> Float[Array, "*batch j"]:
+    """Each row less its mean, over its standard deviation.
+
+    Means are products with a column: XLA does not vectorise sums of rows on processors.
+    """
+    mean = jnp.full((x.shape[-1], 1), 1.0 / x.shape[-1], x.dtype)
+    centred = x - x @ mean
+    return centred * jax.lax.rsqrt((centred * centred) @ mean + LAYER_NORM_EPSILON)
 
 
 class Policy(eqx.Module):

@@ -102,6 +102,7 @@ def look_ahead(replay: Replay, rows: Int[Array, " batch"], steps: int, discount:
         reward=jnp.sum(inside * powers * reward, axis=1),
         obs=replay.storage.next_obs[last],
         discount=discount**length * jnp.prod(jnp.where(inside > 0, mask, 1.0), axis=1),
+        reference=jax.tree.map(lambda column: column[last], replay.storage.next_reference),
     )
 
 

@@ -23,13 +23,14 @@ class ReferenceStats(NamedTuple):
 class Ahead(NamedTuple):
     """What follows each transition of a minibatch, up to n steps within its own episode.
 
-    `reward` = Σ_{j<n} γʲ r_{t+j}; `obs` is the state after them; `discount` = γⁿ, or 0 where the
-    task terminated on the way.
+    `reward` = Σ_{j<n} γʲ r_{t+j}; `obs` is the state after them, where the reference says
+    `reference`; `discount` = γⁿ, or 0 where the task terminated on the way.
     """
 
     reward: Any
     obs: Any
     discount: Any
+    reference: ReferenceStats
 
 
 class Batch(NamedTuple):

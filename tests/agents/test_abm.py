@@ -14,7 +14,7 @@ from nppac.agents.abm import (
 )
 from nppac.agents.losses import imitation_loss
 from nppac.presets import preset
-from nppac.types import Ahead
+from nppac.types import Ahead, ReferenceStats
 
 KEY = jax.random.key(0)
 TWO = jnp.array([[1.0], [0.0]])  # the values of two samples at one state
@@ -27,7 +27,9 @@ def small_agent(**settings):
 
 def make_batch_ahead(reward=0.0):
     batch = make_batch()
-    ahead = Ahead(jnp.full(BATCH, reward), batch.next_obs, jnp.full(BATCH, 0.9))
+    ahead = Ahead(
+        jnp.full(BATCH, reward), batch.next_obs, jnp.full(BATCH, 0.9), batch.next_reference
+    )
     return batch._replace(ahead=ahead)
 
 
@@ -58,7 +60,9 @@ def test_the_improvement_loss_by_hand():
 
 
 def test_the_return_ahead_by_hand():
-    ahead = Ahead(jnp.array([1.0, 2.0]), jnp.zeros((2, 3)), jnp.array([0.5, 0.0]))
+    ahead = Ahead(
+        jnp.array([1.0, 2.0]), jnp.zeros((2, 3)), jnp.array([0.5, 0.0]), ReferenceStats(None, None)
+    )
     np.testing.assert_allclose(lookahead_return(ahead, jnp.array([4.0, 9.0])), [3.0, 2.0])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from nppac.agents.anchored import Anchored
 from nppac.errors import UserError
-from nppac.types import Batch, ReferenceStats
+from nppac.types import Ahead, Batch, ReferenceStats
 
 OBS_DIM, ACTION_DIM, ROWS = 3, 2, 8
 KEY = jax.random.key(0)
@@ -89,13 +89,61 @@ def test_the_policy_waits_while_the_critics_learn():
     assert moved == [False, False, True, True]
 
 
+def test_the_target_looks_as_far_ahead_as_it_is_told():
+    agent = replace(AGENT, lookahead=3, discount=0.9)
+    assert (agent.draw(4).lookahead, agent.draw(4).discount) == (3, 0.9)
+    assert AGENT.draw(4).lookahead == 0
+    state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
+    ahead = Ahead(jnp.full(ROWS, 7.0), OBS - 0.3, jnp.full(ROWS, 0.9**3), STATS)
+    by_hand = batch._replace(
+        reward=ahead.reward, next_obs=ahead.obs, discount_mask=jnp.full(ROWS, 0.9**2)
+    )
+    one, _ = agent.update_critic(state, batch._replace(ahead=ahead), KEY, "normal")
+    other, _ = agent.update_critic(state, by_hand, KEY, "normal")
+    assert not changed(one.critic, other.critic)
+
+
+def test_the_critics_choose_among_candidates():
+    agent = replace(AGENT, candidates=8)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    plain = jnp.min(state.critic(OBS, AGENT.mode(state, OBS, STATS)), axis=0)
+    chosen = jnp.min(state.critic(OBS, agent.mode(state, OBS, STATS)), axis=0)
+    assert (chosen >= plain).all()
+    assert (chosen > plain).any()
+    by_hand = agent.best(state, OBS, [LOC, LOC + 0.1])
+    values = jnp.min(jnp.stack([state.critic(OBS, LOC), state.critic(OBS, LOC + 0.1)]), axis=1)
+    np.testing.assert_allclose(by_hand, LOC + 0.1 * (values[1] > values[0])[:, None], atol=1e-6)
+
+
+def test_the_evaluated_policy_is_an_average():
+    agent = replace(AGENT, averaged=4)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    average = state.policy
+    for _ in range(3):
+        state, _ = agent.update(state, make_batch(), KEY, "normal")
+        average = jax.tree.map(lambda old, new: 0.75 * old + 0.25 * new, average, state.policy)
+    expected = AGENT.mode(state._replace(policy=average), OBS, STATS)
+    np.testing.assert_allclose(agent.mode(state, OBS, STATS), expected, rtol=1e-5, atol=1e-6)
+    assert changed(agent.mode(state, OBS, STATS), AGENT.mode(state, OBS, STATS))
+
+
 def test_it_does_not_act_without_its_reference():
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
     with pytest.raises(ValueError, match="acts only where its reference is given"):
         AGENT.mode(state, OBS, None)
 
 
-@pytest.mark.parametrize("settings", [{"spread": 0.0}, {"reach": -1.0}, {"policy_waits": -1}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spread": 0.0},
+        {"reach": -1.0},
+        {"policy_waits": -1},
+        {"lookahead": 0},
+        {"candidates": 0},
+        {"averaged": -1},
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(UserError, match=next(iter(settings))):
         Anchored(**settings)

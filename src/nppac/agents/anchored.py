@@ -6,19 +6,26 @@ At step 0 the policy is the reference: nothing is pretrained, and nothing that t
 taught has to be learned again. The critics learn first, while the policy waits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
-from nppac.agents.actor_critic import Scalar, Values, require_not_negative, require_positive
-from nppac.agents.base import Info
+from nppac.agents.actor_critic import (
+    Scalar,
+    Values,
+    require_not_negative,
+    require_positive,
+    smoothed,
+)
+from nppac.agents.base import Draw, Info
 from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic, KLActorCriticState
 from nppac.networks import HeadName, Policy, make_policy
-from nppac.types import Batch, Family
+from nppac.types import Batch, Family, ReferenceStats
 
 
 @dataclass(frozen=True)
@@ -41,11 +48,24 @@ class Anchored(KLActorCritic):
     """Largest correction, in scales of the reference."""
     policy_waits: int = 0
     """Updates in which only the critics learn."""
+    lookahead: int = 1
+    """Steps of reward in the critics' target before it asks them."""
+    candidates: int = 1
+    """Actions from which the critics choose when acting: the policy's own, and draws around it."""
+    averaged: int = 0
+    """Updates that the evaluated policy averages over; 0 evaluates the newest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "spread", "reach")
-        require_not_negative(self, "policy_waits")
+        require_positive(self, "spread", "reach", "lookahead", "candidates")
+        require_not_negative(self, "policy_waits", "averaged")
+
+    def draw(self, batch_size: int) -> Draw:
+        """Minibatches, and what follows each transition where the target looks ahead."""
+        draw = super().draw(batch_size)
+        if self.lookahead == 1:
+            return draw
+        return draw._replace(lookahead=self.lookahead, discount=self.discount)
 
     def make_policy(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Policy:
         """A correction that is nearly zero everywhere."""
@@ -60,6 +80,18 @@ class Anchored(KLActorCritic):
             if self.relative
             else temperature
         )
+
+    def update_critic(
+        self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
+    ) -> tuple[KLActorCriticState, Info]:
+        """One step on the Bellman residual over `lookahead` steps."""
+        if batch.ahead is not None:
+            reward, obs, discount, reference = batch.ahead
+            mask = discount / self.discount  # the target multiplies by γ
+            batch = batch._replace(
+                reward=reward, next_obs=obs, next_reference=reference, discount_mask=mask
+            )
+        return super().update_critic(state, batch, key, family)
 
     def update_policy(
         self,
@@ -77,3 +109,53 @@ class Anchored(KLActorCritic):
         waits = learned <= self.policy_waits * self.critic_updates
         state = jax.tree.map(lambda old, new: jnp.where(waits, old, new), state, moved)
         return state, info, log_ratio
+
+    def policy_optimiser(self) -> Any:
+        """Adam, and the average of the policies that it has made."""
+        if not self.averaged:
+            return super().policy_optimiser()
+        return optax.chain(super().policy_optimiser(), averaging(1.0 / self.averaged))
+
+    def sample(
+        self, state: Any, obs: Array, reference: ReferenceStats | None, key: PRNGKeyArray
+    ) -> Array:
+        """An action to explore with; of several, the one that the critics value most."""
+        keys = jax.random.split(key, self.candidates)
+        draws = [super(Anchored, self).sample(state, obs, reference, k) for k in keys]
+        return self.best(state, obs, draws)
+
+    def mode(self, state: Any, obs: Array, reference: ReferenceStats | None) -> Array:
+        """The mean, or one of some draws around it that the critics value more."""
+        if self.averaged:
+            policy = optax.tree_utils.tree_get(state.policy_optimiser, "average")
+            state = state._replace(policy=policy)
+        policy = state.policy.given(reference)
+        keys = jax.random.split(jax.random.key(0), self.candidates)[1:]
+        return self.best(state, obs, [policy.mode(obs), *(policy.sample(obs, k)[0] for k in keys)])
+
+    def best(self, state: Any, obs: Array, actions: Sequence[Array]) -> Array:
+        """At each state the action whose least value is the largest."""
+        if len(actions) == 1:
+            return actions[0]
+        values = jnp.stack([jnp.min(state.critic(obs, action), axis=0) for action in actions])
+        chosen = jnp.argmax(values, axis=0)
+        return jnp.take_along_axis(jnp.stack(actions), chosen[None, ..., None], axis=0)[0]
+
+
+class Average(NamedTuple):
+    """A running average of parameters."""
+
+    average: Any
+
+
+def averaging(rate: float) -> optax.GradientTransformation:
+    """Hands updates on as they are, and averages the parameters that they lead to."""
+
+    def init(params: Any) -> Average:
+        return Average(jax.tree.map(jnp.copy, params))
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Average]:
+        after = optax.apply_updates(params, updates)
+        return updates, Average(smoothed(after, state.average, rate))
+
+    return optax.GradientTransformation(init, update)
