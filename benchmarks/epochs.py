@@ -14,7 +14,8 @@ from nppac.references import GPConfig, NetworkConfig, Reference, fit_network
 from nppac.references.gp import GPReference
 from nppac.references.marginal_likelihood import GPParams
 from nppac.replay import empty_replay
-from nppac.runs import RunConfig, make_problem
+from nppac.run_config import RunConfig
+from nppac.runs import make_problem
 from nppac.tasks import get_task
 from nppac.training import Run, run_epoch
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -83,16 +84,24 @@ def peers_python() -> str:
 
 
 def run(name: str, data: Path, settings: dict[str, object], limit: float) -> dict[str, object]:
-    """What a contender measured of itself, or why it did not."""
-    try:
-        python = peers_python() if name == "GPyTorch" else sys.executable
-        command = [python, str(PEERS), name, str(data), json.dumps(settings)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
-    except (subprocess.SubprocessError, OSError) as error:
-        return {"failed": f"{type(error).__name__}"}
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]}
-    return json.loads(done.stdout.splitlines()[-1])
+    """What a contender measured of itself, and why it measured no more."""
+    python = peers_python() if name == "GPyTorch" else sys.executable
+    command = [python, str(PEERS), name, str(data), json.dumps(settings)]
+    with tempfile.TemporaryFile("w+") as measured, tempfile.TemporaryFile("w+") as errors:
+        failed = ""
+        try:
+            subprocess.run(command, stdout=measured, stderr=errors, timeout=limit, check=True)
+        except subprocess.TimeoutExpired:
+            failed = f"not done in {limit:.0f} s"
+        except subprocess.CalledProcessError as error:
+            failed = last_line(errors) or f"exit {error.returncode}"
+        report = json.loads(last_line(measured) or "{}")
+    return report | ({"failed": failed} if failed else {})
+
+
+def last_line(file: IO[str]) -> str:
+    file.seek(0)
+    return (file.read().strip().splitlines() or [""])[-1]
 
 
 def compare(args: argparse.Namespace) -> dict[str, object]:

@@ -1,5 +1,6 @@
-"""One contender of `gp.py`, alone in a process: reads data.npz, prints one line of JSON.
+"""One contender of `gp.py`, alone in a process: reads data.npz, prints what it measures as JSON.
 
+Each line holds all that was measured until then, so that little is lost where one gives up.
 It imports this project for `ours` and `paper` only, so that a peer's own environment can run it.
 """
 
@@ -12,6 +13,15 @@ import numpy as np
 
 STATES = 1000
 NU = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
+
+
+class Report(dict):
+    """What was measured; printed whenever there is more of it."""
+
+    def update(self, **measured):
+        super().update(measured)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+        print(json.dumps({**self, "peak_gigabytes": memory}), flush=True)
 
 
 def timed(call, times=1):
@@ -34,29 +44,29 @@ def subset(n, points):
     return np.sort(np.random.default_rng(0).choice(n, min(n, points), replace=False))
 
 
-def ours(data, settings, optimiser="lbfgs", fit_points=None):
+def ours(report, data, settings, optimiser="lbfgs", fit_points=None):
     from nppac.references import GPConfig, condition
     from nppac.references.gp_fit import fit_hyperparameters
 
     points = {} if fit_points is None else {"fit_points": fit_points}
     config = GPConfig(kernel=settings["kernel"], optimiser=optimiser, **points)
     seconds, fit = timed(lambda: fit_hyperparameters(data["obs"], data["actions"], config))
-    result = {"fit_seconds": seconds, "log_likelihood": fit.after, "fit_points": fit.points}
+    report.update(fit_seconds=seconds, log_likelihood=fit.after, fit_points=fit.points)
     more = data["more_obs"], data["more_actions"]
     seconds, gp = timed(lambda: condition(fit.params, fit.kernel, *more, config))
-    result["condition_seconds"] = seconds
+    report.update(condition_seconds=seconds)
     gp.moments(data["query"]), gp.moments(data["query"][:1])  # compiles
-    result["query_seconds"], _ = timed(lambda: gp.moments(data["query"]), 3)
-    result["single_query_seconds"], _ = timed(lambda: gp.mean(data["query"][:1]), 20)
+    report.update(query_seconds=timed(lambda: gp.moments(data["query"]), 3)[0])
+    report.update(single_query_seconds=timed(lambda: gp.mean(data["query"][:1]), 20)[0])
     small = condition(fit.params, fit.kernel, data["obs"], data["actions"], config)
-    return result, small.moments(data["test_obs"])
+    return small.moments(data["test_obs"])
 
 
-def paper(data, settings):
-    return ours(data, settings, "adam", 2000)
+def paper(report, data, settings):
+    return ours(report, data, settings, "adam", 2000)
 
 
-def scikit(data, settings):
+def scikit(report, data, settings):
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process import kernels as sk
 
@@ -73,20 +83,19 @@ def scikit(data, settings):
     x, y = data["obs"] / size, (data["actions"] - location) / scale
     seconds, fit = timed(lambda: GaussianProcessRegressor(model).fit(x[chosen], y[chosen]))
     likelihood = fit.log_marginal_likelihood_value_ / len(chosen) - np.log(scale).sum()
-    result = {"fit_seconds": seconds, "log_likelihood": float(likelihood)}
-    result["fit_points"] = len(chosen)
+    report.update(fit_seconds=seconds, log_likelihood=float(likelihood), fit_points=len(chosen))
     more_y = (data["more_actions"] - location) / scale
     plain = GaussianProcessRegressor(fit.kernel_, optimizer=None)
     seconds, gp = timed(lambda: plain.fit(data["more_obs"] / size, more_y))
-    result["condition_seconds"] = seconds
+    report.update(condition_seconds=seconds)
     query = data["query"] / size
-    result["query_seconds"], _ = timed(lambda: gp.predict(query, return_std=True), 2)
-    result["single_query_seconds"], _ = timed(lambda: gp.predict(query[:1]), 20)
+    report.update(query_seconds=timed(lambda: gp.predict(query, return_std=True), 2)[0])
+    report.update(single_query_seconds=timed(lambda: gp.predict(query[:1]), 20)[0])
     mean, std = plain.fit(x, y).predict(data["test_obs"] / size, return_std=True)
-    return result, (location + mean * scale, (std * scale) ** 2)
+    return (location + mean * scale, (std * scale) ** 2)
 
 
-def gpytorch(data, settings):
+def gpytorch(report, data, settings):
     import gpytorch as gpt
     import torch
 
@@ -145,15 +154,15 @@ def gpytorch(data, settings):
     query = inputs(data["query"])
     seconds, best = timed(fit)
     # Its objective is per number: of all actions at a point, and in the units that they came in.
-    result = {"fit_seconds": seconds, "log_likelihood": best * tasks - float(np.log(scale).sum())}
-    result["fit_points"] = len(chosen)
+    likelihood_reached = best * tasks - float(np.log(scale).sum())
+    report.update(fit_seconds=seconds, log_likelihood=likelihood_reached, fit_points=len(chosen))
     seconds, _ = timed(lambda: condition_on(data["obs"], data["actions"]))
     mean, variance = ask(inputs(data["test_obs"]))
     seconds, _ = timed(lambda: condition_on(data["more_obs"], data["more_actions"]))
-    result["condition_seconds"] = seconds
-    result["query_seconds"], _ = timed(lambda: ask(query), 2)
-    result["single_query_seconds"], _ = timed(lambda: ask(query[:1]), 20)
-    return result, (location + mean * scale, variance * scale**2)
+    report.update(condition_seconds=seconds)
+    report.update(query_seconds=timed(lambda: ask(query), 2)[0])
+    report.update(single_query_seconds=timed(lambda: ask(query[:1]), 20)[0])
+    return (location + mean * scale, variance * scale**2)
 
 
 def main():
@@ -161,10 +170,9 @@ def main():
     with np.load(path) as file:
         data = {key: file[key].astype(np.float64) for key in file}
     contender = {"ours": ours, "paper": paper, "scikit-learn": scikit, "GPyTorch": gpytorch}[name]
-    result, (mean, variance) = contender(data, settings)
-    result["heldout_log_likelihood"] = heldout(mean, variance, data["test_actions"])
-    result["peak_gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-    print(json.dumps(result))
+    report = Report()
+    mean, variance = contender(report, data, settings)
+    report.update(heldout_log_likelihood=heldout(mean, variance, data["test_actions"]))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from nppac.agents.methods import METHODS
 from nppac.cli.show import console
 from nppac.files import write_json
 from nppac.presets import preset
+from nppac.provenance import commit
 from nppac.references import ConstantVarianceReference, UniformReference
 from nppac.replay import Replay, as_replay, transitions
-from nppac.runs import commit
 from nppac.tasks import action_dim, get_task, make_env, obs_dim
 from nppac.types import Episode
 from nppac.updates import run_updates

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from nppac.files import write_json
+from nppac.provenance import commit
 from nppac.references.dropout import RATE
 from nppac.references.ensemble import MEMBERS, WEIGHT_DECAY
 from nppac.references.network_config import NetworkConfig
 from nppac.references.network_epoch import Data
 from nppac.references.network_train import train
-from nppac.runs import commit
 
 RECORD = Path(__file__).parents[1] / "results" / "benchmarks" / "references.json"
 OBSERVATIONS, ACTIONS = 39, 28  # the door's

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from nppac.files import write_json
-from nppac.runs import commit
+from nppac.provenance import commit
 
 RECORDS = Path(__file__).parents[1] / "results" / "benchmarks"
 

@@ -29,7 +29,8 @@ from nppac import runs, training
 from nppac.cli.show import console
 from nppac.presets import preset
 from nppac.references import GPConfig
-from nppac.runs import RunConfig, start_run
+from nppac.run_config import RunConfig
+from nppac.runs import start_run
 from nppac.tasks import action_dim, get_task, make_env, obs_dim
 from rounds import against, machine, write_record
 

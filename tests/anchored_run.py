@@ -16,7 +16,7 @@ from nppac.references.network_query import Standardiser
 from nppac.replay import empty_replay, insert, transitions
 from nppac.results import CHECKPOINT_FILE, CONFIG_FILE, REFERENCE_FILE
 from nppac.rollout import rollout
-from nppac.runs import to_json
+from nppac.run_config import to_json
 from nppac.tasks import get_task, make_env
 from toy_task import ACTION_DIM, OBS_DIM, TASK, expert, make_config
 

@@ -13,8 +13,9 @@ from nppac.presets import preset
 from nppac.references import NetworkConfig, fit_network
 from nppac.results import METRICS_FILE, load_metrics
 from nppac.rollout import episode_seeds, rollout
-from nppac.runs import load_policy, start_run
+from nppac.runs import start_run
 from nppac.tasks import get_task, make_env
+from nppac.trained import load_policy
 
 TASK = "Pendulum-v1"
 STEPS = 10_000

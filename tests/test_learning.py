@@ -13,7 +13,7 @@ import pytest
 
 from learning_task import EPISODES, OWN, STEPS, TASK, cloned, demonstrate, learned
 from nppac.agents.methods import METHODS
-from nppac.runs import commit
+from nppac.provenance import commit
 
 SEEDS = range(int(os.environ.get("NPPAC_LEARNING_SEEDS", "1")))
 MARGIN = 100.0

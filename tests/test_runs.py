@@ -2,37 +2,19 @@ import json
 import shutil
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import product
-from typing import get_args
 
 import numpy as np
 import pytest
 
 from nppac import runs
-from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.methods import METHODS
 from nppac.errors import UserError
 from nppac.files import TEMPORARY, write_arrays
-from nppac.presets import PAPER, Preset, preset
 from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.results import load_metrics
-from nppac.runs import (
-    RunConfig,
-    check_demos,
-    evaluate_policy,
-    evaluation_summary,
-    group_by_method,
-    load_policy,
-    load_task_demos,
-    make_problem,
-    provenance,
-    read_config,
-    resume_run,
-    start_run,
-    to_json,
-)
-from nppac.schedule import Schedule
+from nppac.run_config import read_config
+from nppac.runs import check_demos, load_task_demos, make_problem, resume_run, start_run
 from nppac.tasks import get_task
+from nppac.trained import load_policy
 from toy_task import (
     ACTION_DIM,
     AGENT,
@@ -62,68 +44,6 @@ def finished(tmp_path_factory, gp_config):
     directory = tmp_path_factory.mktemp("runs") / "finished"
     start_run(gp_config, directory)
     return directory
-
-
-def store(directory, config):
-    (directory / "config.json").write_text(json.dumps(config))
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        *(
-            preset(task, method, name)
-            for task, method, name in product([*PAPER, "Hopper-v5"], METHODS, get_args(Preset))
-        ),
-        RunConfig(
-            demos="a b.npz",
-            demo_episodes=3,
-            agent=KLActorCritic(policy_hidden=(), target_kl=2.5, kl="closed"),
-            schedule=Schedule(updates_per_step=0.5),
-        ),
-    ],
-    ids=lambda config: f"{config.task}-{config.method}-{config.schedule.steps}",
-)
-def test_a_configuration_comes_back_from_its_file(tmp_path, config):
-    store(tmp_path, {**to_json(config), "provenance": provenance()})
-    found = read_config(tmp_path)
-    assert found == config
-    assert hash(found.agent) == hash(config.agent)  # lists would not be hashable
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"sede": 1}, r"config\.json has settings that this version does not know: sede\."),
-        ({"agent": {"hed": 1, "a": 2}}, r"'agent' has settings .* does not know: a, hed\."),
-        ({"seed": "one"}, r"'seed' is 'one'; expected int"),
-        ({"agent": {"discount": "x"}}, r"'agent': 'discount' is 'x'; expected float"),
-        ({"gp": {"kernel": "rbff"}}, r"Unknown kernel 'rbff'\. Did you mean 'rbf'"),
-        ({"schedule": {"steps": 7}}, r"'steps' is 7"),
-    ],
-)
-def test_a_setting_that_is_not_one_is_named(tmp_path, change, message):
-    stored = to_json(make_config())
-    for name, value in change.items():
-        stored[name] = {**stored[name], **value} if isinstance(value, dict) else value
-    store(tmp_path, stored)
-    with pytest.raises(UserError, match=message):
-        read_config(tmp_path)
-
-
-def test_a_directory_that_is_no_run_is_named(tmp_path):
-    with pytest.raises(UserError, match=r"no run directory .*absent"):
-        read_config(tmp_path / "absent")
-    with pytest.raises(UserError, match=r"not the directory of a run: it has no config\.json"):
-        read_config(tmp_path)
-    store(tmp_path, ["a list"])
-    with pytest.raises(UserError, match="does not hold the configuration"):
-        read_config(tmp_path)
-
-
-def test_settings_of_an_older_version_take_their_defaults(tmp_path):
-    store(tmp_path, {"task": "pen", "agent": {"head": "normal"}})
-    assert read_config(tmp_path) == RunConfig(task="pen", agent=KLActorCritic(head="normal"))
 
 
 def test_a_finished_run_has_its_record(finished, gp_config):
@@ -342,28 +262,6 @@ def test_what_had_to_be_mended_is_said(tmp_path, capsys):
     assert out == ""
 
 
-def test_a_runs_policy_is_that_of_its_checkpoint(finished):
-    config, act = load_policy(finished)
-    assert config.agent == AGENT
-    obs = np.random.default_rng(0).normal(size=(4, OBS_DIM)).astype(np.float32)
-    weights = state_of(finished)
-    hidden = np.maximum(
-        obs @ weights["state/.policy.trunk.weights[0]"] + weights["state/.policy.trunk.biases[0]"],
-        0,
-    )
-    raw = (
-        hidden @ weights["state/.policy.trunk.weights[1]"]
-        + weights["state/.policy.trunk.biases[1]"]
-    )
-    np.testing.assert_allclose(act(obs), np.tanh(raw[:, :ACTION_DIM]), atol=1e-5)
-
-
-def test_a_run_without_a_checkpoint_has_no_policy_yet(tmp_path):
-    store(tmp_path, to_json(make_config()))
-    with pytest.raises(UserError, match=r"no checkpoint yet.*nppac resume"):
-        load_policy(tmp_path)
-
-
 def test_a_damaged_checkpoint_is_named(tmp_path, finished):
     shutil.copytree(finished, tmp_path / "run")
     path = tmp_path / "run" / "checkpoint.npz"
@@ -373,39 +271,6 @@ def test_a_damaged_checkpoint_is_named(tmp_path, finished):
     write_arrays(path, {"format": np.array(99)})
     with pytest.raises(UserError, match="not a checkpoint of this version"):
         load_policy(tmp_path / "run")
-
-
-def test_an_evaluation_follows_from_its_seed_and_needs_an_episode():
-    spec = get_task(TASK)
-    first, same = (evaluate_policy(spec, expert, 3, seed=5) for _ in range(2))
-    assert first == same
-    assert len(first["returns"]) == 3
-    assert evaluate_policy(spec, expert, 3, seed=6) != first
-    with pytest.raises(UserError, match="at least one episode, not 0"):
-        evaluate_policy(spec, expert, 0, seed=5)
-
-
-def test_runs_are_grouped_by_method(tmp_path):
-    for name, method, task in (("a", "nppac", "door"), ("b", "sac", "door"), ("c", "nppac", "pen")):
-        (tmp_path / name).mkdir()
-        store(tmp_path / name, to_json(RunConfig(task=task, method=method)))
-    a, b, c = (tmp_path / name for name in "abc")
-    assert group_by_method([a, b, a]) == {"nppac": [a, a], "sac": [b]}
-    with pytest.raises(UserError, match=r"one task; these are of \['door', 'pen'\]"):
-        group_by_method([a, c])
-
-
-def test_first_last_and_best_of_the_measure_that_the_task_has():
-    nan = np.nan
-    successes = {"eval_success_any": np.array([0, nan, 1, 0.5])}
-    returns = {"eval_success_any": np.full(3, nan), "eval_return_mean": np.array([-3.0, nan, -1.0])}
-    assert evaluation_summary([successes]) == ([0.0], [0.5], [1.0])
-    assert evaluation_summary([returns]) == ([-3.0], [-1.0], [-1.0])
-
-
-def test_the_command_is_recorded_as_it_can_be_typed_again(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["/somewhere/nppac", "train", "--out", "my runs/a"])
-    assert provenance()["command"] == "nppac train --out 'my runs/a'"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from nppac.demos import demos_from_episodes, save_demos
 from nppac.references import GPConfig
 from nppac.results import CLOCK_COLUMNS, COLUMNS
 from nppac.rollout import rollout
-from nppac.runs import RunConfig
+from nppac.run_config import RunConfig
 from nppac.schedule import Schedule
 from nppac.tasks import get_task, make_env
 

@@ -14,7 +14,7 @@ from nppac.agents.bear import BEAR
 from nppac.agents.dapg import DAPG
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
-from nppac.runs import RunConfig
+from nppac.run_config import RunConfig
 from nppac.schedule import Schedule
 
 Baseline = Callable[[RunConfig, bool], RunConfig]

@@ -13,6 +13,7 @@ from nppac.diagnostics.broken import BrokenReference, ask
 from nppac.figures.doctor import draw_diagnosis
 from nppac.files import write_json
 from nppac.progress import progress_bar
+from nppac.provenance import provenance
 from nppac.references import (
     GPConfig,
     NetworkConfig,
@@ -20,7 +21,7 @@ from nppac.references import (
     fitted_reference,
     given_reference,
 )
-from nppac.runs import load_task_demos, provenance
+from nppac.runs import load_task_demos
 from nppac.tasks import TaskSpec, get_task, make_env
 
 DIAGNOSIS_FILE = "diagnosis.json"

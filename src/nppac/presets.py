@@ -10,7 +10,7 @@ from nppac.baselines import BASELINES, replaced_reference
 from nppac.demos import embedded_names
 from nppac.errors import unknown_name
 from nppac.references import GPConfig
-from nppac.runs import RunConfig
+from nppac.run_config import RunConfig
 from nppac.schedule import Schedule
 
 Preset = Literal["default", "paper"]

@@ -1,35 +1,20 @@
-"""Runs as directories: create one from a configuration, open it again, resume it, act with it."""
+"""Runs as directories: create one from a configuration, and resume it."""
 
 import dataclasses
-import json
-import shlex
-import subprocess
 import sys
-import types
-import typing
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import gymnasium
-import jax
 import numpy as np
 
-import nppac
-from nppac.agents.base import Agent, State
-from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
-from nppac.checkpoint import load_state
 from nppac.demos import Demos, load_demos, task_rewards, validate
-from nppac.errors import UserError, nearest_path
-from nppac.evaluation import evaluate
+from nppac.errors import UserError
 from nppac.files import read_json, remove_leftovers, write_json
-from nppac.progress import progress_bar
+from nppac.provenance import provenance
 from nppac.references import (
     CustomReference,
-    GPConfig,
-    NetworkConfig,
     Reference,
     UniformReference,
     checked_answer,
@@ -38,51 +23,18 @@ from nppac.references import (
     load_reference,
 )
 from nppac.results import (
-    CHECKPOINT_FILE,
     CONFIG_FILE,
     METRICS_FILE,
     REFERENCE_FILE,
     SUMMARY_FILE,
     load_metrics,
 )
-from nppac.schedule import Schedule
+from nppac.run_config import RunConfig, read_config, to_json
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
+from nppac.trained import misfit
 from nppac.training import Run, train
-from nppac.types import ReferenceStats
-from nppac.updates import Ask, greedy_policy, reported
+from nppac.updates import reported
 from nppac.warm_start import Problem
-
-Policy = Callable[[np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """Everything that determines a run."""
-
-    task: str = "door"
-    """A task's name, or any Gymnasium id."""
-    method: str = "nppac"
-    """The method that the other settings make up, for the record."""
-    demos: str | None = None
-    """Demonstrations: a file, a Minari id or the name of embedded ones."""
-    demo_episodes: int | None = None
-    """Use only the first so many demonstrations."""
-    reference: str = "gp"
-    """Reference policy: a name to fit, `module:function`, or the file of a saved one."""
-    seed: int = 0
-    """Seed of everything random."""
-    agent: Any = field(default_factory=KLActorCritic)
-    """The method's agent, which is also its settings."""
-    gp: GPConfig = field(default_factory=GPConfig)
-    """How the GP is fitted and asked."""
-    network: NetworkConfig = field(default_factory=NetworkConfig)
-    """How a reference that is made of networks is fitted."""
-    schedule: Schedule = field(default_factory=Schedule)
-    """How long and how often."""
-
-    def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise UserError(f"'seed' is {self.seed}; it must not be negative.")
 
 
 def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
@@ -251,75 +203,9 @@ def _check_reference(
     except (TypeError, UserError) as error:
         if isinstance(reference, CustomReference):  # names itself and what it did
             raise
-        raise _misfit(what, spec, env) from error
+        raise misfit(what, spec, env) from error
     if checked_answer(answer, len(obs), what).loc.shape[1] != action_dim(env):
-        raise _misfit(what, spec, env)
-
-
-def check_fits(act: Policy, what: str, spec: TaskSpec, env: gymnasium.Env) -> None:
-    """Ask for one action, to see that a policy or a reference's mean is one of this task."""
-    try:
-        fits = act(np.zeros((1, obs_dim(env)), np.float32)).shape == (1, action_dim(env))
-    except (TypeError, UserError):  # a network's refusal, a GP's
-        fits = False
-    if not fits:
-        raise _misfit(what, spec, env)
-
-
-def _misfit(what: str, spec: TaskSpec, env: gymnasium.Env) -> UserError:
-    return UserError(
-        f"{what} does not fit the task {spec.name}, which has {obs_dim(env)} observations and "
-        f"{action_dim(env)} actions: it was made for another."
-    )
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What a run has learned, as of its last checkpoint."""
-
-    config: RunConfig
-    state: State
-    ask: Ask
-    """The run's reference; only an anchored policy may ask it."""
-    checkpoint: Path
-
-    def policy(self, ask: Ask | None = None) -> Policy:
-        """Its deterministic policy; `ask` answers for the reference where that is known already."""
-        return greedy_policy(self.config.agent, self.state, ask or self.ask)
-
-
-def load_trained(directory: str | Path) -> Trained:
-    """Read a run's last checkpoint."""
-    config = read_config(directory)
-    checkpoint = Path(directory) / CHECKPOINT_FILE
-    if not checkpoint.exists():
-        raise UserError(
-            f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
-        )
-    env = make_env(get_task(config.task))
-    agent: Agent = config.agent
-    fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    ask = load_reference(Path(directory) / REFERENCE_FILE) if agent.anchored else _no_reference
-    return Trained(config, load_state(checkpoint, fresh), ask, checkpoint)
-
-
-def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:
-    """A run's configuration and its deterministic policy as of the last checkpoint."""
-    trained = load_trained(directory)
-    return trained.config, trained.policy()
-
-
-def _no_reference(obs: np.ndarray) -> ReferenceStats:
-    raise AssertionError("a policy that is not anchored asked for its reference")
-
-
-def evaluate_policy(spec: TaskSpec, act: Policy, episodes: int, seed: int) -> dict[str, Any]:
-    """Returns and successes of a deterministic policy, with progress."""
-    if episodes < 1:
-        raise UserError(f"An evaluation needs at least one episode, not {episodes}.")
-    envs = [make_env(spec) for _ in range(min(8, episodes))]
-    with progress_bar("Evaluating", episodes) as advance:
-        return evaluate(envs, act, episodes=episodes, seed=seed, advance=advance).as_dict()
+        raise misfit(what, spec, env)
 
 
 def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
@@ -353,102 +239,3 @@ def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
         if run.progress.updates
         else None,
     }
-
-
-def group_by_method(directories: Sequence[Path]) -> dict[str, list[Path]]:
-    """Runs of one task by the name of their method."""
-    configs = [read_config(directory) for directory in directories]
-    tasks = sorted({config.task for config in configs})
-    if len(tasks) != 1:
-        raise UserError(f"A comparison needs runs of one task; these are of {tasks}.")
-    groups: dict[str, list[Path]] = {}
-    for directory, config in zip(directories, configs, strict=True):
-        groups.setdefault(config.method, []).append(directory)
-    return groups
-
-
-def evaluation_measure(runs: Sequence[Mapping[str, np.ndarray]]) -> str:
-    """What runs are judged by: success where the task reports it, else return."""
-    unknown = all(np.isnan(run["eval_success_any"]).all() for run in runs)
-    return "return" if unknown else "success at any step"
-
-
-def evaluation_summary(
-    runs: Sequence[Mapping[str, np.ndarray]],
-) -> tuple[list[float], list[float], list[float]]:
-    """First, last and best evaluation of each run, by the task's measure."""
-    measured = evaluation_measure(runs) == "success at any step"
-    column = "eval_success_any" if measured else "eval_return_mean"
-    values = [run[column][~np.isnan(run[column])] for run in runs]
-    return (
-        [float(v[0]) for v in values],
-        [float(v[-1]) for v in values],
-        [float(np.max(v)) for v in values],
-    )
-
-
-def provenance() -> dict[str, Any]:
-    """Version, commit and command, for the record."""
-    return {
-        "nppac": nppac.__version__,
-        "commit": commit(),
-        "command": shlex.join(["nppac", *sys.argv[1:]]),
-    }
-
-
-def commit() -> str | None:
-    """Commit of the source tree, with a mark where it has uncommitted changes."""
-    try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return described.stdout.strip()
-
-
-def to_json(config: RunConfig) -> dict[str, Any]:
-    """The configuration as plain data."""
-    return json.loads(json.dumps(dataclasses.asdict(config)))
-
-
-def read_config(directory: str | Path) -> RunConfig:
-    """The configuration of a run's directory."""
-    if not Path(directory).is_dir():
-        raise UserError(f"There is no run directory {directory}.{nearest_path(directory)}")
-    path = Path(directory) / CONFIG_FILE
-    if not path.exists():
-        raise UserError(f"{directory} is not the directory of a run: it has no {CONFIG_FILE}.")
-    stored = read_json(path)
-    if not isinstance(stored, dict):
-        raise UserError(f"{path} does not hold the configuration of a run.")
-    stored.pop("provenance", None)
-    method = get_method(str(stored.get("method", RunConfig.method)))
-    agent = _from_json(method.agent, stored.pop("agent", {}), f"{path}: 'agent'")
-    return dataclasses.replace(_from_json(RunConfig, stored, str(path)), agent=agent)
-
-
-def _from_json(kind: Any, value: Any, where: str) -> Any:
-    """Rebuild dataclasses and tuples from plain data, by their annotations."""
-    if dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        unknown = sorted(set(value) - set(hints))
-        if unknown:
-            raise UserError(
-                f"{where} has settings that this version does not know: {', '.join(unknown)}."
-            )
-        values = {k: _from_json(hints[k], v, f"{where}: '{k}'") for k, v in value.items()}
-        return typing.cast(Any, kind)(**values)
-    if typing.get_origin(kind) in (types.UnionType, typing.Union) and value is not None:
-        first, *others = typing.get_args(kind)
-        words = [word for other in others for word in typing.get_args(other)]  # of a Literal
-        return value if value in words else _from_json(first, value, where)
-    numbers = int | float if kind is float else kind
-    if kind in (bool, int, float, str) and not isinstance(value, numbers):
-        raise UserError(f"{where} is {value!r}; expected {kind.__name__}.")
-    return tuple(value) if isinstance(value, list) else value

@@ -29,9 +29,10 @@ from nppac.demos import (
 from nppac.demos.relabel import SEEDS, By, Relabelled, default_by
 from nppac.errors import UserError
 from nppac.progress import progress_bar
+from nppac.provenance import provenance
 from nppac.replay import rewards_of
 from nppac.rollout import Act, episode_seeds, rollout
-from nppac.runs import load_task_demos, provenance
+from nppac.runs import load_task_demos
 from nppac.tasks import get_task, make_env
 from nppac.types import Episode
 

@@ -13,8 +13,9 @@ from nppac.cli.show import console, text_of
 from nppac.distill import DistillConfig, Round, load_teacher
 from nppac.distill import distill as distill_teacher
 from nppac.errors import UserError
-from nppac.runs import evaluate_policy, provenance
+from nppac.provenance import provenance
 from nppac.tasks import get_task, make_env
+from nppac.trained import evaluate_policy
 
 POLICY_FILE = "policy.npz"
 ENVIRONMENTS = 8

@@ -10,23 +10,16 @@ from rich.table import Table
 from nppac import plain_policy
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
+from nppac.comparison import evaluation_measure, evaluation_summary, group_by_method
 from nppac.errors import UserError, nearest_path
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.files import write_json
+from nppac.provenance import provenance
 from nppac.references import load_reference
 from nppac.results import METRICS_FILE, load_metrics
-from nppac.runs import (
-    Policy,
-    check_fits,
-    evaluate_policy,
-    evaluation_measure,
-    evaluation_summary,
-    group_by_method,
-    load_policy,
-    provenance,
-    read_config,
-)
+from nppac.run_config import read_config
 from nppac.tasks import get_task, make_env
+from nppac.trained import Policy, check_fits, evaluate_policy, load_policy
 from nppac.video import record_video
 
 

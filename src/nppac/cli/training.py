@@ -18,7 +18,8 @@ from nppac.figures.learning_curve import draw_learning_curves
 from nppac.presets import Preset, preset
 from nppac.references import GPConfig, NetworkConfig
 from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
-from nppac.runs import RunConfig, resume_run, start_run
+from nppac.run_config import RunConfig
+from nppac.runs import resume_run, start_run
 from nppac.schedule import Schedule
 from nppac.training import Interrupted
 

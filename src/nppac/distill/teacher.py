@@ -9,7 +9,8 @@ from nppac.checkpoint import load_visited
 from nppac.distill.lessons import Lessons, lessons_of
 from nppac.errors import UserError
 from nppac.rollout import Act
-from nppac.runs import RunConfig, Trained, load_trained
+from nppac.run_config import RunConfig
+from nppac.trained import Trained, load_trained
 from nppac.types import ReferenceStats
 
 CHUNK = 1024

@@ -13,6 +13,7 @@ from nppac.figures.proposition import draw_proposition
 from nppac.figures.trajectories import draw_trajectories
 from nppac.files import write_json
 from nppac.progress import Advance, progress_bar
+from nppac.provenance import provenance
 from nppac.reproduce.collapse import compute_collapse
 from nppac.reproduce.maps import (
     COEFFICIENTS,
@@ -25,7 +26,6 @@ from nppac.reproduce.maps import (
 from nppac.reproduce.proposition import compute_proposition
 from nppac.reproduce.sources import Effort, Sources, task_sources
 from nppac.reproduce.trajectories import TASK, compute_trajectories
-from nppac.runs import provenance
 
 
 @dataclass(frozen=True)
