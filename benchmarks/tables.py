@@ -90,20 +90,50 @@ def whole_run(record: dict[str, Any]) -> str:
     return markdown(["seconds", *tasks], rows)
 
 
+def compared(record: dict[str, Any]) -> str:
+    """One column a contender; what it could not do is said below."""
+    results = record["results"]
+    metrics = dict.fromkeys(name for result in results.values() for name in result)
+    metrics.pop("failed", None)
+    rows = (
+        [metric.replace("_", " "), *(_number(result.get(metric)) for result in results.values())]
+        for metric in metrics
+    )
+    title = f"{record['settings']['task']}, {record['points']} points, {record['kernel']}"
+    failed = (f"{name}: {r['failed']}" for name, r in results.items() if "failed" in r)
+    return "\n\n".join([markdown([title, *results], rows), *failed])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def variance(record: dict[str, Any]) -> str:
+    places = record["results"]
+    rows = (
+        [m, *(f"{100 * (place[m]['mean'] - 1):.1f} %" for place in places.values())]
+        for m in next(iter(places.values()))
+    )
+    title = f"{record['settings']['task']}, {record['points']} points: conditioned on"
+    return markdown([title, *(f"above exact, {where}" for where in places)], rows)
+
+
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "updates": updates,
     "loop": loop,
     "epoch": epoch,
     "whole_run": whole_run,
+    "gp-compare-*": compared,
+    "gp-variance-*": variance,
 }
 
 
 def main() -> None:
     for name, table in TABLES.items():
-        path = RECORDS / f"{name}.json"
-        if path.exists():
+        for path in sorted(RECORDS.glob(f"{name}.json")):
             record = read_json(path)
-            print(f"## {name} ({record['commit']}, {record['machine']})\n\n{table(record)}\n")
+            where = record.get("machine", "machine not recorded")
+            print(f"## {path.stem} ({record['commit']}, {where})\n\n{table(record)}\n")
 
 
 if __name__ == "__main__":
