@@ -28,7 +28,9 @@ bench: $(STAMP)  ## speed and memory, each beside its peer; wants an idle machin
 	$(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/references.py
 	$(BIN)/python benchmarks/gp.py compare --task door
+	$(BIN)/python benchmarks/gp.py compare --task halfcheetah --kernel matern52
 	$(BIN)/python benchmarks/gp.py variance --task door
+	$(BIN)/python benchmarks/gp.py variance --task halfcheetah --points 5000
 	$(BIN)/python benchmarks/tables.py
 
 $(STAMP): pyproject.toml constraints.txt

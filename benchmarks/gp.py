@@ -207,7 +207,7 @@ def main() -> None:
     parser.add_argument("--fit-points", type=int, default=1000, help="of the peers' fits")
     parser.add_argument("--peer-steps", type=int, default=500, help="of GPyTorch's Adam")
     parser.add_argument("--contenders", nargs="+", default=CONTENDERS, choices=CONTENDERS)
-    parser.add_argument("--limit", type=float, default=3600.0, help="seconds for each contender")
+    parser.add_argument("--limit", type=float, default=900.0, help="seconds for each contender")
     parser.add_argument("--label", help="added to the record's name")
     args = parser.parse_args()
     host = machine()
