@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
@@ -114,6 +115,7 @@ def compare(args: argparse.Namespace) -> dict[str, object]:
     data["query"] = data["obs"][chosen] + noise
     settings = {
         "kernel": preset(args.task).gp.kernel if args.kernel is None else args.kernel,
+        "ours": asdict(preset(args.task).gp),
         "fit_points": args.fit_points,
         "peer_steps": args.peer_steps,
     }

@@ -44,12 +44,11 @@ def subset(n, points):
     return np.sort(np.random.default_rng(0).choice(n, min(n, points), replace=False))
 
 
-def ours(report, data, settings, optimiser="lbfgs", fit_points=None):
+def ours(report, data, settings, **changes):
     from nppac.references import GPConfig, condition
     from nppac.references.gp_fit import fit_hyperparameters
 
-    points = {} if fit_points is None else {"fit_points": fit_points}
-    config = GPConfig(kernel=settings["kernel"], optimiser=optimiser, **points)
+    config = GPConfig(**{**settings["ours"], "kernel": settings["kernel"], **changes})
     seconds, fit = timed(lambda: fit_hyperparameters(data["obs"], data["actions"], config))
     report.update(fit_seconds=seconds, log_likelihood=fit.after, fit_points=fit.points)
     more = data["more_obs"], data["more_actions"]
@@ -63,7 +62,7 @@ def ours(report, data, settings, optimiser="lbfgs", fit_points=None):
 
 
 def paper(report, data, settings):
-    return ours(report, data, settings, "adam", 2000)
+    return ours(report, data, settings, optimiser="adam", fit_points=2000)
 
 
 def scikit(report, data, settings):

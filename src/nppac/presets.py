@@ -27,17 +27,17 @@ PAPER_DEXTEROUS_SCHEDULE = Schedule(
 PAPER: dict[str, RunConfig] = {
     "halfcheetah": RunConfig(
         agent=replace(LOCOMOTION, temperature=0.1),
-        gp=GPConfig(kernel="rbf"),
+        gp=GPConfig(kernel="rbf", fit_points=2000),
         schedule=PAPER_LOCOMOTION_SCHEDULE,
     ),
     "walker2d": RunConfig(
         agent=replace(LOCOMOTION, temperature=0.2),
-        gp=GPConfig(kernel="rbf"),
+        gp=GPConfig(kernel="rbf", fit_points=2000),
         schedule=PAPER_LOCOMOTION_SCHEDULE,
     ),
     "ant": RunConfig(
         agent=replace(LOCOMOTION, temperature=0.1),
-        gp=GPConfig(kernel="rbf"),
+        gp=GPConfig(kernel="rbf", fit_points=2000),
         schedule=PAPER_LOCOMOTION_SCHEDULE,
     ),
     "door": RunConfig(

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from nppac.references import GPConfig
+from nppac.references import GPConfig, gp_fit
 from nppac.references.gp_fit import NOISE_FLOOR, _subset, fit_hyperparameters, units_of
 from nppac.references.kernels import KERNELS
 
@@ -60,6 +62,21 @@ def test_adam_reaches_the_likelihood_of_lbfgs():
     )
     assert paper.after == pytest.approx(quick.after, abs=0.02)
     assert quick.before == pytest.approx(paper.before, abs=1e-9)
+
+
+def test_the_last_steps_take_more_points(monkeypatch):
+    monkeypatch.setattr(gp_fit, "COARSE_POINTS", 25)
+    obs, actions = draw("matern32", n=90)
+    seen = []
+    config = GPConfig(kernel="matern32", fit_points=2000, max_steps=30)
+    fit = fit_hyperparameters(obs, actions, config, lambda done, status="": seen.append(done))
+    coarse = fit_hyperparameters(obs[_subset(90, 25, 0)], actions[_subset(90, 25, 0)], config)
+    whole = fit_hyperparameters(obs, actions, replace(config, fit_points=999))
+    assert (fit.points, coarse.points, whole.points) == (90, 25, 90)
+    assert fit.after == pytest.approx(whole.after, abs=0.02)
+    assert config.steps < seen[-1] < config.total_steps
+    assert replace(config, fit_points=999).refine_steps == 0
+    assert replace(config, optimiser="adam").refine_steps == 0
 
 
 def test_noise_has_a_floor():

@@ -8,6 +8,10 @@ from nppac.references.kernels import KERNELS, KernelName
 
 TRIAL_STEPS = 40
 """Steps of each kernel's trial fit when the kernel is chosen automatically."""
+COARSE_POINTS = 1000
+"""L-BFGS takes its steps on no more points than this..."""
+REFINE_STEPS = 10
+"""...but for its last, on all that it may; each costs as much as eight on half as many."""
 EXACT_POINTS = 2000
 """Up to this many points `variance="auto"` is exact."""
 DIRECT_POINTS = 20_000
@@ -57,10 +61,16 @@ class GPConfig:
         return min(self.steps, TRIAL_STEPS)
 
     @property
+    def refine_steps(self) -> int:
+        """Most steps on all of `fit_points` after those on fewer; the paper's Adam has none."""
+        refines = self.optimiser == "lbfgs" and self.fit_points > COARSE_POINTS
+        return min(self.steps, REFINE_STEPS) if refines else 0
+
+    @property
     def total_steps(self) -> int:
         """What `fit_gp` counts up to: every optimiser step, and one for conditioning."""
         trials = len(KERNELS) * self.trial_steps if self.kernel == "auto" else 0
-        return trials + self.steps + 1
+        return trials + self.steps + self.refine_steps + 1
 
     def variance_method(self, points: int) -> Literal["exact", "neighbours"]:
         """The method that `variance` means for that many points."""

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from nppac.progress import Advance, silent
-from nppac.references.gp_config import GPConfig
+from nppac.references.gp_config import COARSE_POINTS, GPConfig
 from nppac.references.gp_optimise import Objective, Optimum, adam, lbfgs
 from nppac.references.kernels import KERNELS, KernelName
 from nppac.references.marginal_likelihood import GPParams, log_marginal_likelihood
@@ -19,7 +19,10 @@ _TRIAL_POINTS = 500
 
 
 class HyperFit(NamedTuple):
-    """Fitted hyper-parameters, and the log marginal likelihood per point at both ends."""
+    """Fitted hyper-parameters, and the log marginal likelihood per point at both ends.
+
+    Of the points that the fit began with, and of those that it ended with.
+    """
 
     kernel: KernelName
     params: GPParams
@@ -28,6 +31,8 @@ class HyperFit(NamedTuple):
     after: float
     per_kernel: dict[str, float]
     """Log marginal likelihood per point of each kernel that was tried."""
+    theta: np.ndarray
+    """The hyper-parameters as the optimiser has them."""
 
 
 class Units(NamedTuple):
@@ -43,7 +48,7 @@ def fit_hyperparameters(
 ) -> HyperFit:
     """Maximise the marginal likelihood of a random subset; `auto` first tries every kernel."""
     if config.kernel != "auto":
-        return _fit(config.kernel, obs, actions, config, config.fit_points, config.steps, advance)
+        return _fit_and_refine(config.kernel, obs, actions, config, advance)
     points, steps = min(config.fit_points, _TRIAL_POINTS), config.trial_steps
     trials = [
         _fit(kernel, obs, actions, config, points, steps, _after(i * steps, advance))
@@ -51,12 +56,25 @@ def fit_hyperparameters(
     ]
     best = max(trials, key=lambda trial: trial.after).kernel
     later = _after(len(KERNELS) * steps, advance)
-    fit = _fit(best, obs, actions, config, config.fit_points, config.steps, later)
+    fit = _fit_and_refine(best, obs, actions, config, later)
     return fit._replace(per_kernel={trial.kernel: trial.after for trial in trials})
 
 
 def _after(offset: int, advance: Advance) -> Advance:
     return lambda done, status="": advance(offset + done, status)
+
+
+def _fit_and_refine(
+    kernel: KernelName, obs: np.ndarray, actions: np.ndarray, config: GPConfig, advance: Advance
+) -> HyperFit:
+    """Most steps on few points, the last on all that the fit may take: nearly as good, and fast."""
+    if not config.refine_steps or len(obs) <= COARSE_POINTS:
+        return _fit(kernel, obs, actions, config, config.fit_points, config.steps, advance)
+    coarse = _fit(kernel, obs, actions, config, COARSE_POINTS, config.steps, advance)
+    later = _after(config.steps, advance)
+    points, steps = config.fit_points, config.refine_steps
+    fine = _fit(kernel, obs, actions, config, points, steps, later, coarse.theta)
+    return fine._replace(before=coarse.before)
 
 
 def _fit(
@@ -67,7 +85,9 @@ def _fit(
     points: int,
     steps: int,
     advance: Advance,
+    theta: np.ndarray | None = None,
 ) -> HyperFit:
+    """The optimiser's best on a random subset, from `theta` on or from the usual start."""
     units = units_of(obs, actions)
     chosen = _subset(len(obs), points, config.seed)
     x, a = (obs - obs.mean(0))[chosen], actions[chosen]
@@ -76,11 +96,12 @@ def _fit(
     def show(done: int, status: str = "") -> None:
         advance(done, f"{kernel}, {status}")
 
-    best = _optimise(_objective(kernel, x, a, units), _flatten(start), config, steps, show)
+    theta = _flatten(start) if theta is None else theta
+    best = _optimise(_objective(kernel, x, a, units), theta, config, steps, show)
     natural = constrain(_unflatten(best.theta, start), units, np)
     params = GPParams(*(np.asarray(value) for value in natural))
     after = -best.after
-    return HyperFit(kernel, params, len(x), -best.before, after, {kernel: after})
+    return HyperFit(kernel, params, len(x), -best.before, after, {kernel: after}, best.theta)
 
 
 def _optimise(
