@@ -5,7 +5,7 @@ import pytest
 from nppac.agents.methods import METHODS
 from nppac.demos import embedded_names
 from nppac.errors import UserError
-from nppac.presets import PAPER, Preset, preset
+from nppac.presets import PAPER, Preset, default_method, preset
 from nppac.tasks import TASKS
 
 
@@ -59,6 +59,13 @@ def test_awr_starts_with_the_demonstrations_in_a_short_replay():
 
 def test_another_task_takes_the_locomotion_settings():
     assert preset("Hopper-v5").agent == preset("halfcheetah").agent
+
+
+def test_by_default_the_policy_starts_as_its_reference():
+    config = preset("door", default_method("default"))
+    assert (config.method, config.agent.head) == ("nppac-anchored", "anchored")
+    assert config.schedule.pretrain_epochs == 0
+    assert default_method("paper") == "nppac"
 
 
 def test_unknown_names_are_refused_with_the_nearest():

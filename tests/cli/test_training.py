@@ -108,3 +108,10 @@ def test_the_help_shows_the_defaults_of_the_chosen_task(capsys):
             main(["train", "--task", task, "--preset", "paper", "--help"])
         out = " ".join(capsys.readouterr().out.replace("│", "").split())
         assert f"starting value where it is tuned. (default: {temperature})" in out
+
+
+@pytest.mark.parametrize(("preset", "method"), [("default", "nppac-anchored"), ("paper", "nppac")])
+def test_the_preset_decides_the_method_unless_it_is_given(preset, method, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--preset", preset, "--help"])
+    assert f"(default: {method})" in " ".join(capsys.readouterr().out.replace("│", "").split())

@@ -21,5 +21,5 @@ class Choice:
     """What decides the defaults of all other flags, and so is parsed before them."""
 
     task: str = "door"
-    method: str = "nppac"
+    method: str | None = None  # by default the preset's
     preset: str = "default"  # checked by `preset`, which suggests the nearest

@@ -15,7 +15,7 @@ from nppac.agents.methods import get_method
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
 from nppac.cli.show import flatten, show
 from nppac.figures.learning_curve import draw_learning_curves
-from nppac.presets import Preset, preset
+from nppac.presets import Preset, default_method, preset
 from nppac.references import GPConfig, NetworkConfig
 from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
 from nppac.run_config import RunConfig
@@ -35,10 +35,10 @@ class TrainArgs(Generic[A]):
 
     task: str = "door"
     """A task of the paper (halfcheetah, walker2d, ant, door, pen) or any Gymnasium id."""
-    method: str = "nppac"
-    """nppac, the paper's, or one that it is compared with; `nppac methods` lists them."""
+    method: str = "nppac-anchored"
+    """nppac-anchored, the paper's nppac, or a method to compare with: see `nppac methods`."""
     preset: Preset = "default"
-    """default: what works best on a small machine. paper: the paper's settings."""
+    """default: what works best on a small machine. paper: the paper's method and settings."""
     demos: OptionalDemos = None
     """Demonstrations: a file of any known format, a Minari id or an embedded name."""
     demo_episodes: OptionalCount = None
@@ -59,7 +59,7 @@ def train(argv: Sequence[str]) -> None:
     """Parse twice: task, method and preset give the defaults that the other flags override."""
     chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
     name = cast(Preset, chosen.preset)
-    base = preset(chosen.task, chosen.method, name)
+    base = preset(chosen.task, chosen.method or default_method(name), name)
     defaults = TrainArgs(
         task=base.task,
         method=base.method,
@@ -72,7 +72,7 @@ def train(argv: Sequence[str]) -> None:
         network=base.network,
     )
     # The flags of an agent are the fields of its class, which the method decides.
-    kind = cast(Any, TrainArgs)[get_method(chosen.method).agent]
+    kind = cast(Any, TrainArgs)[get_method(base.method).agent]
     args: TrainArgs = tyro.cli(kind, args=argv, default=defaults, prog="nppac train")
     task = re.sub(r"[^\w.-]+", "-", args.task)  # an id may name a module and a namespace
     directory = args.out or Path("runs") / f"{task}-{args.method}-seed{args.seed}"
