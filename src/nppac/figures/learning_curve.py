@@ -33,6 +33,7 @@ def draw_learning_curves(
         for i, (method, group) in enumerate(methods.items()):
             _draw(axis, group, column, method, *STYLES[i % len(STYLES)])
         axis.set(xlabel="environment steps", ylabel=label)
+        axis.locator_params(axis="x", nbins=5)  # more of them run into one another
         axis.grid(alpha=0.3)
     if successes:
         axes[0].set_ylim(-0.02, 1.02)
