@@ -1,5 +1,3 @@
-import os
-import signal
 from dataclasses import replace
 
 import jax
@@ -9,12 +7,10 @@ import pytest
 
 from nppac import training, warm_start
 from nppac.errors import UserError
-from nppac.references import Reference, UniformReference
-from nppac.results import load_metrics
+from nppac.references import UniformReference
 from nppac.tasks import get_task, make_env
-from nppac.training import Interrupted, train
-from nppac.types import Episode, ReferenceStats
-from nppac.warm_start import Problem
+from nppac.types import Episode
+from toy_run import Watched, column, make_problem, recorded, run
 from toy_task import (
     ACTION_DIM,
     AGENT,
@@ -26,49 +22,6 @@ from toy_task import (
     expert,
     state_of,
 )
-
-
-class Watched(Reference):
-    """The expert with a constant scale; keeps what it was asked."""
-
-    family = "normal"
-
-    def __init__(self, scale=0.5):
-        self.scale, self.asked = scale, []
-
-    def __call__(self, obs):
-        self.asked.append(obs.copy())
-        return ReferenceStats(expert(obs), np.full((len(obs), ACTION_DIM), self.scale, np.float32))
-
-    def mean(self, obs):
-        return expert(obs)
-
-    def save(self, path):
-        raise AssertionError("the training loop saves no reference")
-
-    def summary(self):
-        return {}
-
-
-def make_problem(reference=None, demos=()):
-    spec = get_task(TASK)
-    return Problem(
-        env=make_env(spec),
-        eval_envs=(make_env(spec), make_env(spec)),
-        reference=reference or Watched(),
-        demos=demos,
-        obs_dim=OBS_DIM,
-        action_dim=ACTION_DIM,
-    )
-
-
-def run(directory, schedule=SCHEDULE, seed=0, agent=AGENT, **problem):
-    directory.mkdir(exist_ok=True)
-    return train(make_problem(**problem), agent, schedule, seed, directory)
-
-
-def column(directory, name):
-    return load_metrics(directory / "metrics.csv")[name]
 
 
 def test_a_run_follows_from_its_seed(tmp_path):
@@ -184,135 +137,6 @@ def test_a_sick_reference_is_named_before_it_reaches_the_replay(tmp_path):
         run(tmp_path, reference=Watched(scale=0.0))
 
 
-class Killed(Exception):
-    """What a test ends a process with."""
-
-
-def kill_after(monkeypatch, function, calls):
-    """Let `training.function` succeed so often and then end the run."""
-    inner, count = getattr(training, function), 0
-
-    def counted(*args):
-        nonlocal count
-        if count == calls:
-            raise Killed
-        count += 1
-        return inner(*args)
-
-    monkeypatch.setattr(training, function, counted)
-
-
-@pytest.mark.parametrize("function", ["append_row", "save_checkpoint", "run_updates", "insert"])
-@pytest.mark.parametrize("calls", [1, 2, 3])
-def test_wherever_a_run_is_cut_it_continues_as_if_it_had_not_been(
-    tmp_path, monkeypatch, uninterrupted, function, calls
-):
-    with monkeypatch.context() as patch:
-        kill_after(patch, function, calls)
-        with pytest.raises(Killed):
-            run(tmp_path)
-    run(tmp_path)
-    assert_same_run(tmp_path, uninterrupted)
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("uninterrupted")
-    run(directory)
-    return directory
-
-
-def test_a_run_cut_before_its_first_checkpoint_starts_over(tmp_path, monkeypatch, uninterrupted):
-    with monkeypatch.context() as patch:
-        kill_after(patch, "save_checkpoint", 0)
-        with pytest.raises(Killed):
-            run(tmp_path)
-    assert (tmp_path / "metrics.csv").exists()
-    run(tmp_path)
-    assert_same_run(tmp_path, uninterrupted)
-
-
-def test_rows_beyond_the_checkpoint_and_a_torn_line_are_written_again(
-    tmp_path, monkeypatch, uninterrupted
-):
-    with monkeypatch.context() as patch:
-        kill_after(patch, "append_row", 3)  # at 0, 20 and 40 steps
-        with pytest.raises(Killed):
-            run(tmp_path)
-    with (tmp_path / "metrics.csv").open("a") as file:
-        file.write("60,40,1.5" + "," * 14 + "\n80,6")
-    run(tmp_path)
-    np.testing.assert_array_equal(column(tmp_path, "env_steps"), [0, 20, 40, 60, 80, 100])
-    assert_same_run(tmp_path, uninterrupted)
-
-
-@pytest.mark.parametrize("capacity", [60, 1000])
-def test_a_finished_run_can_be_extended(tmp_path, capacity):
-    """With room for all steps the ring itself grows; the longer run is the one from the start."""
-    long = replace(SCHEDULE, replay_capacity=capacity, eval_every=20)
-    run(tmp_path / "whole", long)
-    run(tmp_path / "extended", replace(long, steps=60))
-    done = run(tmp_path / "extended", long)
-    assert done.replay.capacity == min(capacity, 100)
-    assert_same_run(tmp_path / "extended", tmp_path / "whole")
-
-
-def test_a_finished_run_is_left_as_it_is(tmp_path):
-    run(tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    done = run(tmp_path)
-    assert done.progress.env_steps == 100
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def interrupt_at(monkeypatch, *collections):
-    """Press Ctrl-C while these epochs collect."""
-    inner, count = training.collect, 0
-
-    def collect(*args):
-        nonlocal count
-        count += 1
-        if count in collections:
-            os.kill(os.getpid(), signal.SIGINT)
-        return inner(*args)
-
-    monkeypatch.setattr(training, "collect", collect)
-
-
-def test_ctrl_c_finishes_the_epoch_and_saves_it(tmp_path, monkeypatch, capfd, uninterrupted):
-    usual = signal.getsignal(signal.SIGINT)
-    with monkeypatch.context() as patch:
-        interrupt_at(patch, 3)
-        with pytest.raises(Interrupted):
-            run(tmp_path)
-    assert "Finishing this epoch" in capfd.readouterr().err
-    assert signal.getsignal(signal.SIGINT) is usual
-    assert state_of(tmp_path)["progress/env_steps"] == 60  # not a multiple of the interval, 40
-    assert column(tmp_path, "env_steps")[-1] == 60
-    run(tmp_path)
-    assert_same_run(tmp_path, uninterrupted)
-
-
-def test_ctrl_c_in_the_last_epoch_lets_the_run_end(tmp_path, monkeypatch, uninterrupted):
-    interrupt_at(monkeypatch, 5)
-    assert run(tmp_path).progress.env_steps == 100
-    assert_same_run(tmp_path, uninterrupted)
-
-
-def test_a_second_ctrl_c_stops_at_once(tmp_path, monkeypatch, uninterrupted):
-    def collect(*_):
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)
-        pytest.fail("the second one did not interrupt")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "collect", collect)
-        with pytest.raises(KeyboardInterrupt):
-            run(tmp_path)
-    run(tmp_path)
-    assert_same_run(tmp_path, uninterrupted)
-
-
 def test_the_uniform_reference_trains_too(tmp_path):
     run(tmp_path, reference=UniformReference(ACTION_DIM))
     assert np.isfinite(column(tmp_path, "kl")[2:]).all()
@@ -327,10 +151,6 @@ def test_the_toy_task_ends_by_itself_and_by_time():
     }
     assert HORIZON in lengths
     assert min(lengths) < HORIZON
-
-
-def recorded(episodes=3):
-    return tuple(training.collect(make_env(get_task(TASK)), expert, iter(range(99)), 7 * episodes))
 
 
 def test_demonstrations_are_in_the_replay_before_the_first_step(tmp_path):
@@ -392,31 +212,3 @@ def test_the_first_steps_are_random_as_far_as_told(tmp_path):
     again = np.asarray(run(tmp_path / "again", schedule, agent=timid).replay.storage.action)
     np.testing.assert_array_equal(again, actions)
     assert not np.array_equal(actions[:20], actions[20:40])
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"demos_in_replay": True, "offline_updates": 6},
-        {"random_steps": 60},
-        {"demos_in_replay": True, "replay_capacity": 1000},
-    ],
-)
-def test_a_run_with_demonstrations_is_resumed_bit_for_bit(tmp_path, monkeypatch, settings):
-    schedule, demos = replace(SCHEDULE, **settings), recorded()
-    agent = replace(AGENT, demo_share=0.25)
-    run(tmp_path / "whole", schedule, agent=agent, demos=demos)
-    collect, calls = training.collect, []
-
-    def fail(*args):
-        calls.append(args)
-        if len(calls) == 4:
-            raise RuntimeError
-        return collect(*args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "collect", fail)
-        with pytest.raises(RuntimeError):
-            run(tmp_path / "killed", schedule, agent=agent, demos=demos)
-    run(tmp_path / "killed", schedule, agent=agent, demos=demos)
-    assert_same_run(tmp_path / "killed", tmp_path / "whole")
