@@ -71,6 +71,21 @@ def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
     np.testing.assert_allclose(policy.explore(obs, KEY, 1.0), policy.sample(obs, KEY)[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("hidden", [(8,), (8, 6), (8, 6, 4)])
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_every_critic_says_what_it_would_say_alone(hidden, layer_norm):
+    critic = CriticEnsemble(KEY, 3, 2, 1, hidden, layer_norm)
+    for shape in ((), (5,), (4, 5)):
+        obs = jax.random.normal(KEY, (*shape, 2))
+        action = jax.random.normal(jax.random.key(1), (*shape, 1))
+        values = critic(obs, action)
+        assert values.shape == (3, *shape)
+        for i in range(3):
+            member = jax.tree.map(lambda stacked, i=i: stacked[i], critic.members)
+            alone = member(jnp.concatenate([obs, action], -1))[..., 0]
+            np.testing.assert_allclose(values[i], alone, rtol=1e-5, atol=1e-6)
+
+
 def test_standardized_rows_are_those_of_jax_and_so_are_their_gradients():
     x = 3.0 + jax.random.normal(KEY, (2, 5, 64))
     theirs = jax.nn.standardize(x, epsilon=1e-6)

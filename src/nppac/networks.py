@@ -287,4 +287,22 @@ class CriticEnsemble(eqx.Module):
     def __call__(self, obs: Obs, action: Actions) -> Float[Array, "n *batch"]:
         """Values of every member."""
         inputs = jnp.concatenate([obs, action], axis=-1)
-        return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
+        if self.members.norms:
+            return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
+        return self._side_by_side(inputs)
+
+    def _side_by_side(self, inputs: Float[Array, "*batch i"]) -> Float[Array, "n *batch"]:
+        """The same without normalisation, for which products of their own are faster than stacked.
+
+        The first layers, narrow in their inputs, are one wide product.
+        """
+        (first, *weights), (bias, *biases) = self.members.weights, self.members.biases
+        activation, n = self.members.activation, len(first)
+        wide = activation(inputs @ jnp.concatenate(first, axis=-1) + jnp.ravel(bias))
+        values = []
+        for i, x in enumerate(jnp.split(wide, n, axis=-1)):
+            x = x @ weights[0][i] + biases[0][i]
+            for weight, bias in zip(weights[1:], biases[1:], strict=True):
+                x = activation(x) @ weight[i] + bias[i]
+            values.append(x[..., 0])
+        return jnp.stack(values)
