@@ -3,20 +3,45 @@ import json
 import numpy as np
 import pytest
 
-from nppac.comparison import evaluation_summary, group_by_method
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.comparison import evaluation_summary, group_runs
 from nppac.errors import UserError
 from nppac.run_config import RunConfig, to_json
+from nppac.schedule import Schedule
 
 
-def test_runs_are_grouped_by_method(tmp_path):
-    for name, method, task in (("a", "nppac", "door"), ("b", "sac", "door"), ("c", "nppac", "pen")):
+@pytest.fixture
+def written(tmp_path):
+    """Write the configuration of a run, and name its directory."""
+
+    def write(name, **settings):
         (tmp_path / name).mkdir()
-        config = to_json(RunConfig(task=task, method=method))
+        config = to_json(RunConfig(**settings))
         (tmp_path / name / "config.json").write_text(json.dumps(config))
-    a, b, c = (tmp_path / name for name in "abc")
-    assert group_by_method([a, b, a]) == {"nppac": [a, a], "sac": [b]}
+        return tmp_path / name
+
+    return write
+
+
+def test_runs_are_grouped_by_method(written):
+    a = written("a", task="door", method="nppac")
+    b = written("b", task="door", method="sac", agent=KLActorCritic(temperature=9.0))
+    c = written("c", task="pen", method="nppac")
+    assert group_runs([a, b, a]) == {"nppac": [a, a], "sac": [b]}
     with pytest.raises(UserError, match=r"one task; these are of \['door', 'pen'\]"):
-        group_by_method([a, c])
+        group_runs([a, c])
+
+
+def test_runs_of_a_method_are_told_apart_by_the_settings_that_most_do_not_share(written):
+    usual = [written(f"usual{seed}", seed=seed) for seed in range(3)]
+    longer = written("longer", schedule=Schedule(steps=99_000, eval_episodes=3))
+    warm = written("warm", agent=KLActorCritic(temperature=9.0), schedule=Schedule(batch_size=8))
+    long_view = written("long", agent=KLActorCritic(discount=0.999))
+    assert group_runs([*usual, warm, longer, long_view]) == {
+        "nppac": [*usual, longer],
+        "nppac, temperature 9.0, batch size 8": [warm],
+        "nppac, discount 0.999": [long_view],
+    }
 
 
 def test_first_last_and_best_of_the_measure_that_the_task_has():

@@ -1,24 +1,44 @@
-"""Runs side by side: by method, and each by its task's own measure."""
+"""Runs side by side: by method and settings, and each by its task's own measure."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from nppac.errors import UserError
-from nppac.run_config import read_config
+from nppac.run_config import RunConfig, read_config, to_json
 
 
-def group_by_method(directories: Sequence[Path]) -> dict[str, list[Path]]:
-    """Runs of one task by the name of their method."""
+def group_runs(directories: Sequence[Path]) -> dict[str, list[Path]]:
+    """Runs of one task by their method, and by what else sets runs of one method apart."""
     configs = [read_config(directory) for directory in directories]
     tasks = sorted({config.task for config in configs})
     if len(tasks) != 1:
         raise UserError(f"A comparison needs runs of one task; these are of {tasks}.")
     groups: dict[str, list[Path]] = {}
     for directory, config in zip(directories, configs, strict=True):
-        groups.setdefault(config.method, []).append(directory)
+        alike = [_settings(other) for other in configs if other.method == config.method]
+        groups.setdefault(_name(config.method, _settings(config), alike), []).append(directory)
     return groups
+
+
+def _name(method: str, own: Mapping[str, str], alike: Sequence[Mapping[str, str]]) -> str:
+    """The method, and each setting that most of the method's runs have otherwise."""
+    usual = {name: Counter(run[name] for run in alike).most_common(1)[0][0] for name in own}
+    unusual = [f"{name} {value}" for name, value in own.items() if value != usual[name]]
+    return ", ".join([method, *unusual])
+
+
+def _settings(config: RunConfig) -> dict[str, str]:
+    """What a run learned by, without how long it did and how it was watched."""
+    plain = to_json(config)
+    agent, schedule = plain.pop("agent"), plain.pop("schedule")
+    for name in ("seed", "demos", "task", "method"):
+        del plain[name]
+    for name in ("steps", "eval_every", "eval_episodes", "eval_envs", "checkpoint_every"):
+        del schedule[name]
+    return {name.replace("_", " "): str(v) for name, v in (agent | schedule | plain).items()}
 
 
 def evaluation_measure(runs: Sequence[Mapping[str, np.ndarray]]) -> str:

@@ -10,8 +10,9 @@ from rich.table import Table
 from nppac import plain_policy
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
-from nppac.comparison import evaluation_measure, evaluation_summary, group_by_method
+from nppac.comparison import evaluation_measure, evaluation_summary, group_runs
 from nppac.errors import UserError, nearest_path
+from nppac.figures.ends import draw_ends
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.files import write_json
 from nppac.provenance import provenance
@@ -26,14 +27,18 @@ from nppac.video import record_video
 def compare(
     runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
     out: Path = Path("comparison.png"),
+    ends: bool = False,
 ) -> None:
     """Compare runs on one task: a table of methods over seeds, and their learning curves.
+
+    Runs of one method whose settings differ have rows of their own.
 
     Args:
         runs: Directories of runs, of one task and any methods and seeds.
         out: The picture to draw.
+        ends: Draw only where each run ended: curves of many settings cannot be told apart.
     """
-    groups = group_by_method(runs)
+    groups = group_runs(runs)
     task, methods = read_config(runs[0]).task, {}
     table = Table("method", "runs", "steps", "at start", "at end", "best")
     for method, group in groups.items():
@@ -44,7 +49,8 @@ def compare(
     measure = evaluation_measure([m for group in methods.values() for m in group])
     print(f"{task}: {measure}, mean over runs (lowest to highest)")
     console().print(table)
-    draw_learning_curves(methods, out, title=task)
+    draw = draw_ends if ends else draw_learning_curves
+    draw(methods, out, title=task)
     print(f"Picture: {out}")
 
 
