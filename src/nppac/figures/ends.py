@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 
 from nppac.comparison import evaluation_measure, evaluation_summary
-from nppac.files import write_atomically
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from nppac.figures.style import COLOURS, save_figure
 
 Metrics = Mapping[str, np.ndarray]
 
@@ -25,14 +22,11 @@ def draw_ends(groups: Mapping[str, Sequence[Metrics]], path: str | Path, title: 
     axis.axvline(float(np.mean([s for v in starts.values() for s in v])), color="0.6", ls=":")
     axis.axvline(float(np.mean(next(iter(ends.values())))), color="0.6", ls="--")
     for row, values in enumerate(ends.values()):
-        axis.plot(values, [row] * len(values), "o", color="#1f4e9c", alpha=0.5, ms=5)
-        axis.plot([np.mean(values)], [row], "|", color="#1f4e9c", ms=15, mew=2.5)
+        axis.plot(values, [row] * len(values), "o", color=COLOURS[0], alpha=0.5, ms=5)
+        axis.plot([np.mean(values)], [row], "|", color=COLOURS[0], ms=15, mew=2.5)
     axis.set_yticks(range(len(ends)), list(ends), parse_math=False)
     axis.set_ylim(len(ends) - 0.5, -0.5)  # the first row on top
     axis.set(xlabel=f"{measure}, last evaluation (dotted: mean before the first step)")
     axis.grid(axis="x", alpha=0.3)
     axis.set_title(title, parse_math=False)
-    try:
-        write_atomically(path, lambda file: figure.savefig(file, dpi=120, format="png"))
-    finally:
-        plt.close(figure)
+    save_figure(figure, path)

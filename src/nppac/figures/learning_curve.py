@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib
-import numpy as np
-
-from nppac.files import write_atomically
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 
+from nppac.figures.style import COLOURS, DASHES, save_figure
+
 Metrics = Mapping[str, np.ndarray]
-STYLES = (("#1f4e9c", "-"), ("#d1701f", "--"), ("#3c8d40", "-."), ("#7b4fa3", ":"))
+STYLES = tuple(zip(COLOURS, DASHES, strict=True))
 """Colour and dash of each method, so that the lines can be told apart in grey too."""
 
 
@@ -41,10 +38,7 @@ def draw_learning_curves(
     if len(methods) > 1:
         axes[0].legend()
     figure.suptitle(title, parse_math=False)  # a directory's name may have dollars in it
-    try:
-        write_atomically(path, lambda file: figure.savefig(file, dpi=120, format="png"))
-    finally:
-        plt.close(figure)
+    save_figure(figure, path)
 
 
 def _draw(
