@@ -6,6 +6,7 @@ import pytest
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.comparison import evaluation_summary, group_runs
 from nppac.errors import UserError
+from nppac.references import GPConfig
 from nppac.run_config import RunConfig, to_json
 from nppac.schedule import Schedule
 
@@ -37,10 +38,12 @@ def test_runs_of_a_method_are_told_apart_by_the_settings_that_most_do_not_share(
     longer = written("longer", schedule=Schedule(steps=99_000, eval_episodes=3))
     warm = written("warm", agent=KLActorCritic(temperature=9.0), schedule=Schedule(batch_size=8))
     long_view = written("long", agent=KLActorCritic(discount=0.999))
-    assert group_runs([*usual, warm, longer, long_view]) == {
+    rough = written("rough", gp=GPConfig(kernel="matern12"))
+    assert group_runs([*usual, warm, longer, long_view, rough]) == {
         "nppac": [*usual, longer],
         "nppac, temperature 9.0, batch size 8": [warm],
         "nppac, discount 0.999": [long_view],
+        "nppac, gp kernel matern12": [rough],
     }
 
 

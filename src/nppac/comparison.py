@@ -33,12 +33,15 @@ def _name(method: str, own: Mapping[str, str], alike: Sequence[Mapping[str, str]
 def _settings(config: RunConfig) -> dict[str, str]:
     """What a run learned by, without how long it did and how it was watched."""
     plain = to_json(config)
-    agent, schedule = plain.pop("agent"), plain.pop("schedule")
+    parts = {name: plain.pop(name) for name in ("agent", "schedule", "gp", "network")}
     for name in ("seed", "demos", "task", "method"):
         del plain[name]
     for name in ("steps", "eval_every", "eval_episodes", "eval_envs", "checkpoint_every"):
-        del schedule[name]
-    return {name.replace("_", " "): str(v) for name, v in (agent | schedule | plain).items()}
+        del parts["schedule"][name]
+    own = parts["agent"] | parts["schedule"] | plain
+    for part in ("gp", "network"):
+        own |= {f"{part} {name}": value for name, value in parts[part].items()}
+    return {name.replace("_", " "): str(value) for name, value in own.items()}
 
 
 def evaluation_measure(runs: Sequence[Mapping[str, np.ndarray]]) -> str:
