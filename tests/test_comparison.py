@@ -33,6 +33,11 @@ def test_runs_are_grouped_by_method(written):
         group_runs([a, c])
 
 
+def test_a_comparison_of_nothing_asks_for_directories():
+    with pytest.raises(UserError, match="No run to compare: name the directories of some"):
+        group_runs([])
+
+
 def test_runs_of_a_method_are_told_apart_by_the_settings_that_most_do_not_share(written):
     usual = [written(f"usual{seed}", seed=seed) for seed in range(3)]
     longer = written("longer", schedule=Schedule(steps=99_000, eval_episodes=3))

@@ -12,6 +12,8 @@ from nppac.run_config import RunConfig, read_config, to_json
 
 def group_runs(directories: Sequence[Path]) -> dict[str, list[Path]]:
     """Runs of one task by their method, and by what else sets runs of one method apart."""
+    if not directories:
+        raise UserError("No run to compare: name the directories of some, such as runs/door-*.")
     configs = [read_config(directory) for directory in directories]
     tasks = sorted({config.task for config in configs})
     if len(tasks) != 1:
