@@ -71,7 +71,7 @@ def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
     np.testing.assert_allclose(policy.explore(obs, KEY, 1.0), policy.sample(obs, KEY)[0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("hidden", [(8,), (8, 6), (8, 6, 4)])
+@pytest.mark.parametrize("hidden", [(), (8,), (8, 6), (8, 6, 4)])
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_every_critic_says_what_it_would_say_alone(hidden, layer_norm):
     critic = CriticEnsemble(KEY, 3, 2, 1, hidden, layer_norm)

@@ -265,7 +265,7 @@ def make_policy(
 
 
 class CriticEnsemble(eqx.Module):
-    """n independent critics Q_θ(s, a), their weights stacked so that they run as one product."""
+    """n independent critics Q_θ(s, a), their weights stacked in one network."""
 
     members: MLP
 
@@ -287,7 +287,7 @@ class CriticEnsemble(eqx.Module):
     def __call__(self, obs: Obs, action: Actions) -> Float[Array, "n *batch"]:
         """Values of every member."""
         inputs = jnp.concatenate([obs, action], axis=-1)
-        if self.members.norms:
+        if self.members.norms or len(self.members.weights) == 1:
             return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
         return self._side_by_side(inputs)
 

@@ -89,6 +89,17 @@ def test_the_policy_waits_while_the_critics_learn():
     assert moved == [False, False, True, True]
 
 
+def test_a_tuned_temperature_waits_too():
+    agent = replace(AGENT, policy_waits=2, tune_temperature=True, target_kl=1.0)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    temperatures = []
+    for _ in range(4):
+        state, info = agent.update(state, make_batch(), KEY, "normal")
+        temperatures.append(float(info["temperature"]))
+    assert temperatures[:2] == pytest.approx([0.5, 0.5])
+    assert 0.5 > temperatures[2] > temperatures[3]
+
+
 def test_the_target_looks_as_far_ahead_as_it_is_told():
     agent = replace(AGENT, lookahead=3, discount=0.9)
     assert (agent.draw(4).lookahead, agent.draw(4).discount) == (3, 0.9)
@@ -110,6 +121,9 @@ def test_the_critics_choose_among_candidates():
     chosen = jnp.min(state.critic(OBS, agent.mode(state, OBS, STATS)), axis=0)
     assert (chosen >= plain).all()
     assert (chosen > plain).any()
+    rows = [slice(i, i + 1) for i in range(ROWS)]
+    alone = [agent.mode(state, OBS[i], ReferenceStats(LOC[i], STATS.scale[i])) for i in rows]
+    np.testing.assert_allclose(jnp.concatenate(alone), agent.mode(state, OBS, STATS), atol=1e-6)
     by_hand = agent.best(state, OBS, [LOC, LOC + 0.1])
     values = jnp.min(jnp.stack([state.critic(OBS, LOC), state.critic(OBS, LOC + 0.1)]), axis=1)
     np.testing.assert_allclose(by_hand, LOC + 0.1 * (values[1] > values[0])[:, None], atol=1e-6)
@@ -147,3 +161,9 @@ def test_it_does_not_act_without_its_reference():
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(UserError, match=next(iter(settings))):
         Anchored(**settings)
+
+
+def test_a_discount_of_zero_leaves_nothing_to_look_ahead_to():
+    assert Anchored(discount=0.0).discount == 0
+    with pytest.raises(UserError, match="discount"):
+        Anchored(discount=0.0, lookahead=2)

@@ -104,6 +104,11 @@ def test_an_update_takes_replayed_rows_alone():
     }
 
 
+def test_a_policy_that_needs_its_reference_is_refused():
+    with pytest.raises(UserError, match="head 'anchored' corrects a reference"):
+        small_agent(head="anchored")
+
+
 def test_a_scale_of_zero_is_refused():
     with pytest.raises(UserError, match="advantage_scale"):
         small_agent(advantage_scale=0.0)

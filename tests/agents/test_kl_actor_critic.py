@@ -124,6 +124,12 @@ def test_closed_form_kl_is_the_mean_of_sampled_ones():
     np.testing.assert_allclose(sampled, closed, rtol=0.05)
 
 
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_target_of_no_critic_or_of_more_than_there_are_is_refused(count):
+    with pytest.raises(UserError, match=f"'target_critics' is {count}; there are 2"):
+        KLActorCritic(critics=2, target_critics=count)
+
+
 def test_closed_form_kl_is_refused_for_the_squashed_head():
     agent = small_agent(kl="closed")
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)

@@ -133,8 +133,13 @@ def test_demonstrations_stand_behind_the_whole_minibatch():
 
 
 def test_settings_that_cannot_work_are_refused():
-    for settings in ({"demo_batch_size": 0}, {"imitation_weight": -1.0}):
-        with pytest.raises(UserError):
+    for settings in (
+        {"demo_batch_size": 0},
+        {"imitation_weight": -1.0},
+        {"demo_share": 0.5},
+        {"head": "anchored"},
+    ):
+        with pytest.raises(UserError, match=next(iter(settings))):
             SACBC(**{**SIZES, **settings})
 
 

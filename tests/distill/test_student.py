@@ -37,6 +37,13 @@ def test_fewer_lessons_than_a_minibatch_are_learned_too():
     assert error(plain(student, "task"), few) < 0.03
 
 
+def test_an_entry_that_never_changes_has_no_units_however_many_lessons():
+    obs = np.random.default_rng(0).normal(size=(60_000, 2)).astype(np.float32)
+    obs[:, 1] = 0.3
+    units = fresh_student(lessons_of(obs, obs), CONFIG).units
+    np.testing.assert_allclose((units.centre[1], units.spread[1]), (0.3, 1.0), rtol=1e-6)
+
+
 def test_an_entry_that_never_changes_does_no_harm():
     known = lessons(200, 0)
     known.obs[:, 0] = 1.0

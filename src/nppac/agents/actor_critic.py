@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +34,9 @@ class Networks(NamedTuple):
 class ActorCritic(ABC):
     """Settings of any actor-critic; a method adds its own and says what an update is."""
 
+    asks_reference: ClassVar[bool] = False
+    """Whether updates tell the policy what its reference says, as the anchored head needs."""
+
     head: HeadName = "tanh_normal"
     """Policy head: squashed Gaussian, N(tanh μ(s), σ(s)²), or the same with a constant σ."""
     policy_hidden: tuple[int, ...] = (256, 256)
@@ -61,6 +64,11 @@ class ActorCritic(ABC):
         for name in ("discount", "smoothing"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(f"'{name}' is {getattr(self, name)}; it must be within 0 and 1.")
+        if self.head == "anchored" and not self.asks_reference:
+            raise UserError(
+                f"The head 'anchored' corrects a reference, which {type(self).__name__} does not "
+                "ask. Choose another --head, or the method nppac-anchored."
+            )
         if min((*self.policy_hidden, *self.critic_hidden), default=1) < 1:
             raise UserError("The width of a hidden layer must be at least 1.")
 

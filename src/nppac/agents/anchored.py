@@ -49,7 +49,7 @@ class Anchored(KLActorCritic):
     policy_waits: int = 0
     """Updates in which only the critics learn."""
     lookahead: int = 1
-    """Steps of reward in the critics' target before it asks them."""
+    """Steps of reward in the critics' target before it asks them; only there it is penalised."""
     candidates: int = 1
     """Actions from which the critics choose when acting: the policy's own, and draws around it."""
     averaged: int = 0
@@ -59,6 +59,8 @@ class Anchored(KLActorCritic):
         super().__post_init__()
         require_positive(self, "spread", "reach", "lookahead", "candidates")
         require_not_negative(self, "policy_waits", "averaged")
+        if self.lookahead > 1:
+            require_positive(self, "discount")
 
     def draw(self, batch_size: int) -> Draw:
         """Minibatches, and what follows each transition where the target looks ahead."""
@@ -103,12 +105,26 @@ class Anchored(KLActorCritic):
     ) -> tuple[KLActorCriticState, Info, Values]:
         """One step of the policy, unless it still waits for the critics."""
         moved, info, log_ratio = super().update_policy(state, batch, key, family, extra_loss)
+        return self.unless_waiting(state, moved), info, log_ratio
+
+    def update_temperature(
+        self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
+    ) -> KLActorCriticState:
+        """One step of a tuned α, unless the policy still waits: its KL of 0 says nothing yet."""
+        if not self.tune_temperature:
+            return state
+        tuned = super().update_temperature(state, log_ratio, action_dim, family)
+        return self.unless_waiting(state, tuned)
+
+    def unless_waiting(
+        self, old: KLActorCriticState, new: KLActorCriticState
+    ) -> KLActorCriticState:
+        """The new state, or the old one while only the critics learn."""
         if not self.policy_waits:
-            return moved, info, log_ratio
-        learned = optax.tree_utils.tree_get(state.critic_optimiser, "count")  # Adam's own
+            return new
+        learned = optax.tree_utils.tree_get(old.critic_optimiser, "count")  # Adam's own
         waits = learned <= self.policy_waits * self.critic_updates
-        state = jax.tree.map(lambda old, new: jnp.where(waits, old, new), state, moved)
-        return state, info, log_ratio
+        return jax.tree.map(lambda o, n: jnp.where(waits, o, n), old, new)
 
     def policy_optimiser(self) -> Any:
         """Adam, and the average of the policies that it has made."""
@@ -129,9 +145,14 @@ class Anchored(KLActorCritic):
         if self.averaged:
             policy = optax.tree_utils.tree_get(state.policy_optimiser, "average")
             state = state._replace(policy=policy)
-        policy = state.policy.given(reference)
         keys = jax.random.split(jax.random.key(0), self.candidates)[1:]
-        return self.best(state, obs, [policy.mode(obs), *(policy.sample(obs, k)[0] for k in keys)])
+
+        def draw(key: PRNGKeyArray) -> Array:  # of the same noise at every state
+            sample = jax.vmap(lambda o, r: state.policy.given(r).sample(o, key)[0])
+            return sample(obs, reference)
+
+        mean = state.policy.given(reference).mode(obs)
+        return self.best(state, obs, [mean, *(draw(key) for key in keys)])
 
     def best(self, state: Any, obs: Array, actions: Sequence[Array]) -> Array:
         """At each state the action whose least value is the largest."""

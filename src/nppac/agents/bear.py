@@ -168,7 +168,9 @@ class BEAR(ActorCritic):
         """The policy's mode, or the best of samples whose noise is always the same."""
         if self.act_samples == 1:
             return state.policy.mode(obs)
-        actions = sample_often(state.policy, obs, jax.random.key(0), self.act_samples)
+        keys = jax.random.split(jax.random.key(0), self.act_samples)
+        draw = jax.vmap(lambda o, key: state.policy.sample(o, key)[0], in_axes=(0, None))
+        actions = jax.vmap(draw, in_axes=(None, 0))(obs, keys)  # of the same noise at every state
         return best_action(state.critic, obs, actions)
 
 

@@ -7,7 +7,7 @@ uniform reference, with demonstrations in the replay, or with many critics.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -49,6 +49,8 @@ class KLActorCriticState(NamedTuple):
 class KLActorCritic(ActorCritic):
     """Settings of the agent; its methods are pure functions of a state."""
 
+    asks_reference: ClassVar[bool] = True
+
     temperature: float = 0.1
     """Weight α of the KL penalty; the starting value where it is tuned."""
     tune_temperature: bool = False
@@ -78,7 +80,7 @@ class KLActorCritic(ActorCritic):
         require_not_negative(self, "demo_share")
         if self.demo_share >= 1:
             raise UserError(f"'demo_share' is {self.demo_share}; it must be less than 1.")
-        if not 1 <= (self.target_critics or self.critics) <= self.critics:
+        if self.target_critics is not None and not 1 <= self.target_critics <= self.critics:
             raise UserError(
                 f"'target_critics' is {self.target_critics}; there are {self.critics} critics."
             )

@@ -1,6 +1,7 @@
 """SAC+BC (Nair et al., 2018): SAC whose policy also imitates a minibatch of demonstrations."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from nppac.agents.actor_critic import Scalar, require_not_negative, require_posi
 from nppac.agents.base import Draw, Info, split_rows
 from nppac.agents.kl_actor_critic import KLActorCritic, KLActorCriticState
 from nppac.agents.losses import imitation_loss
+from nppac.errors import UserError
 from nppac.networks import CriticEnsemble, Policy
 from nppac.types import Batch, Family
 
@@ -17,6 +19,8 @@ from nppac.types import Batch, Family
 @dataclass(frozen=True)
 class SACBC(KLActorCritic):
     """Settings of SAC+BC: SAC's, and the weight of imitation."""
+
+    asks_reference: ClassVar[bool] = False
 
     demo_batch_size: int = 128
     """Demonstrated pairs in each minibatch."""
@@ -29,6 +33,11 @@ class SACBC(KLActorCritic):
         super().__post_init__()
         require_positive(self, "demo_batch_size")
         require_not_negative(self, "imitation_weight")
+        if self.demo_share:
+            raise UserError(
+                f"'demo_share' is {self.demo_share}, but SAC+BC draws 'demo_batch_size' "
+                "demonstrated pairs beside each minibatch. Set that instead."
+            )
 
     def draw(self, batch_size: int) -> Draw:
         """SAC's minibatches and, behind each, the demonstrated pairs."""

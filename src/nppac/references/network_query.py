@@ -26,10 +26,13 @@ class Standardiser(NamedTuple):
 
 
 def standardiser(obs: np.ndarray) -> Standardiser:
-    """Mean and standard deviation of each entry; one that is constant counts in its own unit."""
-    spread = obs.std(0)
+    """Mean and standard deviation of each entry; one that is constant counts in its own unit.
+
+    In float64, because sums of many equal numbers in float32 would make a constant look varied.
+    """
+    spread = obs.std(0, dtype=np.float64)
     varies = spread > _CONSTANT * np.abs(obs).max(0)
-    return Standardiser(obs.mean(0), np.where(varies, spread, 1.0))
+    return Standardiser(obs.mean(0, dtype=np.float64), np.where(varies, spread, 1.0))
 
 
 def in_chunks(function: Callable[[Any], tuple[Any, ...]], x: np.ndarray) -> tuple[np.ndarray, ...]:
