@@ -1,3 +1,4 @@
+import importlib
 import os
 import subprocess
 import sys
@@ -200,6 +201,49 @@ def test_gymnasium_ids_are_tasks():
 def test_an_id_may_name_its_module():
     spec = get_task("gymnasium_robotics:PointMaze_UMaze-v3")
     assert obs_dim(make_env(spec)) == 8
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    """Write a module into the working directory, as a user has it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tasks, "TASKS", dict(tasks.TASKS))
+
+    def write(name, text):
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        return name
+
+    yield write
+    for name in [path.stem for path in tmp_path.glob("*.py")]:
+        sys.modules.pop(name, None)
+
+
+def test_a_module_of_the_working_directory_may_register_a_task(own_module):
+    module = own_module(
+        "robots",
+        "from nppac.tasks import TaskSpec, register_task\n"
+        "register_task(TaskSpec('my-robot', 'nppac-tasks/Echo-v0', horizon=5))\n",
+    )
+    assert get_task(f"{module}:my-robot").horizon == 5
+    assert get_task(f"{module}:nppac-tasks/Echo-v0").horizon == 7
+    with pytest.raises(UserError, match="Did you mean 'my-robot'"):
+        get_task(f"{module}:my-robto")
+
+
+def test_a_module_that_fails_says_how(own_module):
+    module = own_module("broken_robots", "nonsense")
+    with pytest.raises(UserError, match="task 'broken_robots:R-v0': NameError: name 'nonsense'"):
+        get_task(f"{module}:R-v0")
+
+
+def test_an_environment_without_a_time_limit_gets_one(capsys):
+    gym.register("nppac-tasks/Endless-v0", entry_point=Echo)
+    for spec in (get_task("nppac-tasks/Endless-v0"), TaskSpec("mine", "nppac-tasks/Endless-v0")):
+        assert steps_to_truncation(make_env(spec)) == tasks.DEFAULT_HORIZON
+    err = capsys.readouterr().err
+    assert "nppac-tasks/Endless-v0 has no time limit: its episodes are cut after 1,000" in err
+    assert err.count("\n") == 1  # said once, however often it is made
 
 
 @pytest.mark.parametrize(

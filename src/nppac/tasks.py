@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import gymnasium as gym
@@ -20,6 +21,10 @@ import numpy as np
 from gymnasium import spaces
 
 from nppac.errors import UserError
+from nppac.modules import import_users
+
+DEFAULT_HORIZON = 1000
+"""Time limit of an environment that has none of its own, nor a task that gives it one."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class TaskSpec:
     env_id: str
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     horizon: int | None = None
-    """Time limit in steps, a truncation; None keeps the environment's own."""
+    """Time limit in steps, a truncation; None keeps the environment's own, or 1000."""
     reward: Literal["environment", "success"] = "environment"
     """The environment's own reward, or 1 at every step that reports success and 0 elsewhere."""
     demo_steps: int | None = None
@@ -109,17 +114,33 @@ def register_task(spec: TaskSpec) -> None:
 def get_task(name: str) -> TaskSpec:
     """The registered task `name`, or the Gymnasium environment of that id.
 
-    An id may name the module that registers it first, as in `my_package:MyRobot-v0`.
+    Either may name the module that registers it first, as in `my_package:MyRobot-v0`.
     """
     if name in TASKS:
         return TASKS[name]
-    module, _, env_id = name.rpartition(":")
+    module, _, own_name = name.rpartition(":")
     if module:
-        _import_environments(module, name)
+        import_users(module, f"the task '{name}'")
+    if own_name in TASKS:
+        return TASKS[own_name]
     _register_robotics()
-    if env_id not in gym.registry:
-        raise _unknown_task(name, env_id)
-    return TaskSpec(name, env_id=name, horizon=gym.registry[env_id].max_episode_steps)
+    if own_name not in gym.registry:
+        raise _unknown_task(name, own_name)
+    return TaskSpec(name, env_id=name, horizon=_time_limit(name))
+
+
+@cache
+def _time_limit(env_id: str) -> int | None:
+    """An environment's own time limit, or one that keeps endless episodes from lasting for ever."""
+    registered = gym.registry.get(env_id.rpartition(":")[2])
+    if registered is None or registered.max_episode_steps is not None:
+        return registered and registered.max_episode_steps
+    print(
+        f"{env_id} has no time limit: its episodes are cut after {DEFAULT_HORIZON:,} steps. "
+        "Register a task with a horizon to choose another.",
+        file=sys.stderr,
+    )
+    return DEFAULT_HORIZON
 
 
 def make_env(spec: TaskSpec, render_mode: str | None = None) -> gym.Env:
@@ -248,7 +269,7 @@ def _make_bare_env(spec: TaskSpec, render_mode: str | None) -> gym.Env:
         with _quiet_mujoco():
             return gym.make(
                 spec.env_id,
-                max_episode_steps=spec.horizon,
+                max_episode_steps=spec.horizon or _time_limit(spec.env_id),
                 disable_env_checker=True,  # it costs on every step; `check_spaces` does its work
                 **rendering,
                 **spec.env_kwargs,
@@ -263,16 +284,6 @@ def _make_bare_env(spec: TaskSpec, render_mode: str | None) -> gym.Env:
 def _text(error: BaseException) -> str:
     """The message of an error, whose arguments may be several sentences."""
     return " ".join(str(part).strip() for part in error.args).rstrip(".") or type(error).__name__
-
-
-def _import_environments(module: str, name: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise UserError(
-            f"Task '{name}' asks for the module '{module}', which cannot be imported: "
-            f"{_text(error)}. Install it, or run where it can be found."
-        ) from error
 
 
 def _unknown_task(name: str, env_id: str) -> UserError:

@@ -1,9 +1,6 @@
 """Any function obs -> (loc, scale) as a reference policy."""
 
-import importlib
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +8,7 @@ import numpy as np
 
 from nppac.errors import UserError, unknown_name
 from nppac.files import write_arrays
+from nppac.modules import import_users
 from nppac.references.base import Reference
 from nppac.references.checks import checked_answer
 from nppac.types import Family, ReferenceStats
@@ -81,14 +79,7 @@ def import_function(name: str) -> Callable[[np.ndarray], Any]:
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise UserError(f"'{name}' names no function. Write it as module:function.")
-    try:
-        with _working_directory_importable():
-            module = importlib.import_module(module_name)
-    except Exception as error:  # a module may raise anything while it is imported
-        raise UserError(
-            f"Cannot import the module '{module_name}' of the reference '{name}': "
-            f"{type(error).__name__}: {error}."
-        ) from error
+    module = import_users(module_name, f"the reference '{name}'")
     function = getattr(module, attribute, None)
     if function is None:
         public = [known for known, value in vars(module).items() if callable(value)]
@@ -96,14 +87,3 @@ def import_function(name: str) -> Callable[[np.ndarray], Any]:
     if not callable(function):
         raise UserError(f"'{name}' is a {type(function).__name__}, not a function.")
     return function
-
-
-@contextmanager
-def _working_directory_importable() -> Iterator[None]:
-    """An installed command does not look for modules where it was started; `python -m` does."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)
