@@ -38,6 +38,13 @@ def test_a_comparison_of_nothing_asks_for_directories():
         group_runs([])
 
 
+def test_runs_from_other_demonstrations_are_told_apart_wherever_their_files_lie(written):
+    here, there = written("a", demos="/here/human.npz"), written("b", demos="there/human.npz")
+    expert = written("c", demos="/here/expert.npz")
+    groups = {"nppac": [here, there], "nppac, demos expert.npz": [expert]}
+    assert group_runs([here, there, expert]) == groups
+
+
 def test_runs_of_a_method_are_told_apart_by_the_settings_that_most_do_not_share(written):
     usual = [written(f"usual{seed}", seed=seed) for seed in range(3)]
     longer = written("longer", schedule=Schedule(steps=99_000, eval_episodes=3))

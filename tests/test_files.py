@@ -10,6 +10,7 @@ import pytest
 from nppac.errors import UserError
 from nppac.files import (
     TEMPORARY,
+    claimed,
     read_arrays,
     read_json,
     remove_leftovers,
@@ -149,3 +150,30 @@ def test_json_is_for_people(tmp_path):
     text = (tmp_path / "a.json").read_text()
     assert text == '{\n  "b": 1,\n  "a": 2\n}\n'
     assert json.loads(text) == {"b": 1, "a": 2}
+
+
+def test_a_claimed_directory_is_refused_until_it_is_let_go(tmp_path):
+    directory = tmp_path / "new" / "run"
+    message = f"Another process is at work on {directory}"
+    with claimed(directory), pytest.raises(UserError, match=message), claimed(directory):
+        pass
+    with pytest.raises(KeyError), claimed(directory):
+        raise KeyError
+    with claimed(directory):
+        assert names(directory) == []
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    message = "Cannot use the directory .*file/run: Not a directory"
+    with pytest.raises(UserError, match=message), claimed(tmp_path / "file" / "run"):
+        pass
+
+
+def test_a_file_system_without_locks_is_used_without_them(tmp_path, monkeypatch):
+    def no_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with claimed(tmp_path), claimed(tmp_path):
+        pass

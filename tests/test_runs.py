@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from nppac import runs
+from nppac.demos import load_demos, save_demos
 from nppac.errors import UserError
-from nppac.files import TEMPORARY, write_arrays
+from nppac.files import TEMPORARY, claimed, write_arrays
 from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.results import load_metrics
 from nppac.run_config import read_config
@@ -227,6 +228,45 @@ def test_a_directory_in_use_is_left_alone(tmp_path):
     with pytest.raises(UserError, match="is a file"):
         start_run(make_config(), tmp_path / "notes.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_run_that_began_meanwhile_is_left_alone(tmp_path, monkeypatch, demos):
+    other = make_config(seed=1)
+
+    def slow(*args, **settings):
+        start_run(other, tmp_path / "run")
+        return UniformReference(ACTION_DIM)
+
+    monkeypatch.setattr(runs, "fitted_reference", slow)
+    with pytest.raises(UserError, match="exists and is not empty"):
+        start_run(make_config(reference="gp", demos=demos), tmp_path / "run")
+    assert read_config(tmp_path / "run") == other
+
+
+def test_a_run_that_another_process_trains_is_not_resumed(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    with claimed(tmp_path / "run"), pytest.raises(UserError, match="Another process is at work"):
+        resume_run(tmp_path / "run", steps=120)
+    assert read_config(tmp_path / "run").schedule.steps == 100
+
+
+def test_demonstrations_as_long_as_the_task_lasts_were_cut(tmp_path, demos, capsys):
+    spec, known = get_task(TASK), load_demos(demos)
+    ended = replace(known, episodes=tuple(replace(e, terminated=True) for e in known.episodes))
+    save_demos(tmp_path / "ended.npz", ended)
+    whole = load_task_demos(spec, str(tmp_path / "ended.npz"), None)
+    assert [e.terminated for e in whole.episodes] == [False] * len(known)
+    err = capsys.readouterr().err
+    assert f"{len(known)} episodes of {spec.horizon} steps are marked as terminated" in err
+    longer = load_task_demos(replace(spec, horizon=999), str(tmp_path / "ended.npz"), None)
+    assert [e.terminated for e in longer.episodes] == [True] * len(known)
+    assert "marked" not in capsys.readouterr().err
+
+
+def test_a_run_that_only_learns_offline_has_no_speed(tmp_path, demos):
+    schedule = replace(SCHEDULE, offline_updates=3, warmup_steps=100)
+    summary = start_run(make_config(demos=demos, schedule=schedule), tmp_path / "run")
+    assert (summary["updates"], summary["updates_per_second"]) == (3, None)
 
 
 def test_an_empty_directory_will_do(tmp_path):

@@ -14,6 +14,10 @@ from nppac.schedule import Schedule
         ({"pretrain_batch_size": 0}, "'pretrain_batch_size' is 0"),
         ({"updates_per_step": -1.0}, "'updates_per_step' is -1.0; it must not be negative"),
         ({"updates_per_step": float("nan")}, "'updates_per_step' is nan"),
+        (
+            {"epoch_steps": 5, "updates_per_step": 0.1},
+            "'updates_per_step' is 0.1, which is less than one update in an epoch of 5 steps",
+        ),
         ({"warmup_steps": -1}, "'warmup_steps' is -1"),
         ({"pretrain_epochs": -3}, "'pretrain_epochs' is -3"),
         ({"pretrain_copies": -1}, "'pretrain_copies' is -1"),

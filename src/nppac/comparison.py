@@ -36,8 +36,9 @@ def _settings(config: RunConfig) -> dict[str, str]:
     """What a run learned by, without how long it did and how it was watched."""
     plain = to_json(config)
     parts = {name: plain.pop(name) for name in ("agent", "schedule", "gp", "network")}
-    for name in ("seed", "demos", "task", "method"):
+    for name in ("seed", "task", "method"):
         del plain[name]
+    plain["demos"] = plain["demos"] and Path(plain["demos"]).name  # wherever that file lies
     for name in ("steps", "eval_every", "eval_episodes", "eval_envs", "checkpoint_every"):
         del parts["schedule"][name]
     own = parts["agent"] | parts["schedule"] | plain

@@ -9,6 +9,12 @@ class UserError(Exception):
     """A mistake in what the program was given; the command line prints it without a traceback."""
 
 
+def check_seed(seed: int) -> None:
+    """Refuse a seed that a random generator would refuse, or take for another."""
+    if not 0 <= seed < 2**32:
+        raise UserError(f"'seed' is {seed}; it must be at least 0 and less than 2^32.")
+
+
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UserError:
     """The error for a name that is not among `valid`, with the nearest one suggested."""
     names = sorted(valid)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
-from nppac.errors import UserError, nearest_path
+from nppac.errors import UserError, check_seed, nearest_path
 from nppac.files import read_json
 from nppac.references import GPConfig, NetworkConfig
 from nppac.results import CONFIG_FILE
@@ -43,8 +43,7 @@ class RunConfig:
     """How long and how often."""
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise UserError(f"'seed' is {self.seed}; it must not be negative.")
+        check_seed(self.seed)
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import gymnasium
 import numpy as np
 
 from nppac.agents.methods import get_method
-from nppac.demos import Demos, load_demos, task_rewards, validate
+from nppac.demos import Demos, is_embedded, load_demos, task_rewards, validate
 from nppac.errors import UserError
-from nppac.files import read_json, remove_leftovers, write_json
+from nppac.files import claimed, read_json, remove_leftovers, write_json
 from nppac.provenance import provenance
 from nppac.references import (
     CustomReference,
@@ -20,7 +20,6 @@ from nppac.references import (
     checked_answer,
     fitted_reference,
     given_reference,
-    load_reference,
 )
 from nppac.results import (
     CONFIG_FILE,
@@ -31,7 +30,7 @@ from nppac.results import (
 )
 from nppac.run_config import RunConfig, read_config, to_json
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
-from nppac.trained import misfit
+from nppac.trained import misfit, saved_reference
 from nppac.training import Run, train
 from nppac.updates import reported
 from nppac.warm_start import Problem
@@ -49,9 +48,13 @@ def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
     demos = load_task_demos(spec, config.demos, config.demo_episodes)
     reference = obtain_reference(config, spec, demos)
     problem = make_problem(config, spec, demos, reference)
-    write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
-    reference.save(directory / REFERENCE_FILE)
-    return _train(config, problem, directory)
+    with claimed(directory):
+        _require_new(directory)  # another run may have begun there while the reference was fitted
+        write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
+        reference.save(directory / REFERENCE_FILE)
+        # The saved one from now on, because a resumed run will ask that.
+        problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
+        return _train(config, problem, directory)
 
 
 def _require_new(directory: Path) -> None:
@@ -66,32 +69,24 @@ def _require_new(directory: Path) -> None:
 
 def _found_from_anywhere(source: str | None) -> str | None:
     """A file by its full path, so that a run can be resumed from another directory."""
-    return str(Path(source).resolve()) if source and Path(source).exists() else source
+    is_path = source and not is_embedded(source) and Path(source).exists()
+    return str(Path(source).resolve()) if source and is_path else source
 
 
 def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any]:
     """Continue a run from its checkpoint, to its end or to a new number of steps."""
     directory = Path(directory)
     config = read_config(directory)
-    if steps is not None:
-        config = _extended(config, directory, steps)
-    remove_leftovers(directory)
-    spec = get_task(config.task)
-    demos = load_task_demos(spec, config.demos, config.demo_episodes)
-    if not (directory / REFERENCE_FILE).exists():  # killed before it was written
-        obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
-    reference = _saved_reference(config, directory)
-    if isinstance(reference, CustomReference):
-        print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
-    return _train(config, make_problem(config, spec, demos, reference), directory)
-
-
-def _saved_reference(config: RunConfig, directory: Path) -> Reference:
-    """The run's own reference; a function is imported only if its configuration names it too.
-
-    That trusts `config.json` as far as it is trusted anyway: a task's id may name a module.
-    """
-    return load_reference(directory / REFERENCE_FILE, trusted=config.reference)
+    with claimed(directory):
+        if steps is not None:
+            config = _extended(config, directory, steps)
+        remove_leftovers(directory)
+        spec = get_task(config.task)
+        demos = load_task_demos(spec, config.demos, config.demo_episodes)
+        if not (directory / REFERENCE_FILE).exists():  # killed before it was written
+            obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
+        problem = make_problem(config, spec, demos, saved_reference(config, directory))
+        return _train(config, problem, directory)
 
 
 def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
@@ -110,8 +105,6 @@ def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
 
 
 def _train(config: RunConfig, problem: Problem, directory: Path) -> dict[str, Any]:
-    # Always the saved reference, so that a resumed run asks the very same one.
-    problem = dataclasses.replace(problem, reference=_saved_reference(config, directory))
     run = train(problem, config.agent, config.schedule, config.seed, directory)
     summary = summarise(config, directory, run)
     write_json(directory / SUMMARY_FILE, summary)
@@ -132,7 +125,23 @@ def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) ->
     env.close()
     for note in notes:
         print(f"{source}: {note}", file=sys.stderr)
-    return demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
+    demos = demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
+    return _time_limits_as_such(demos, spec, source)
+
+
+def _time_limits_as_such(demos: Demos, spec: TaskSpec, source: str) -> Demos:
+    """Episodes that last as long as the task lets them did not terminate, whatever a file says."""
+    ended = [e.terminated and len(e) == spec.horizon for e in demos.episodes]
+    if not any(ended):
+        return demos
+    print(
+        f"{source}: {sum(ended)} episodes of {spec.horizon} steps are marked as terminated, which "
+        "is the task's time limit: taken as cut.",
+        file=sys.stderr,
+    )
+    kept = zip(demos.episodes, ended, strict=True)
+    episodes = tuple(dataclasses.replace(e, terminated=e.terminated and not end) for e, end in kept)
+    return dataclasses.replace(demos, episodes=episodes)
 
 
 def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> Reference:
@@ -157,6 +166,7 @@ def make_problem(
     """Environments and data in the form that training takes."""
     env = make_env(spec)
     check_demos(config, demos)
+    check_on_policy(config)
     if demos is not None and reads_rewards(config):
         demos = task_rewards(demos, spec)
     _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
@@ -182,6 +192,16 @@ def check_demos(config: RunConfig, demos: Demos | None) -> None:
         raise UserError(
             f"The method '{config.method}' needs demonstrations: give --demos a file, a Minari "
             "id or an embedded name (`nppac demos list` shows them)."
+        )
+
+
+def check_on_policy(config: RunConfig) -> None:
+    """Refuse a replay longer than an epoch to a method whose gradient is of its newest policy."""
+    epoch, capacity = config.schedule.epoch_steps, config.schedule.replay_capacity
+    if getattr(config.agent, "on_policy", False) and capacity != epoch:
+        raise UserError(
+            f"The method '{config.method}' learns from the newest epoch alone, but its replay "
+            f"holds {capacity} steps: add --replay-capacity {epoch}."
         )
 
 
@@ -225,6 +245,7 @@ def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
             "best": float(np.max(values)),
         }
 
+    speeds = metrics["updates_per_second"][np.isfinite(metrics["updates_per_second"])]
     return {
         "task": config.task,
         "method": config.method,
@@ -235,7 +256,5 @@ def summarise(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
         "eval_return": ends("eval_return_mean"),
         "eval_success_any": ends("eval_success_any"),
         "eval_success_end": ends("eval_success_end"),
-        "updates_per_second": float(np.nanmedian(metrics["updates_per_second"]))
-        if run.progress.updates
-        else None,
+        "updates_per_second": float(np.median(speeds)) if speeds.size else None,
     }

@@ -82,6 +82,11 @@ class Schedule:
                 f"'replay_capacity' is {self.replay_capacity}, less than one epoch of "
                 f"{self.epoch_steps} steps."
             )
+        if self.updates_per_step > 0 and self.updates_per_epoch == 0:
+            raise UserError(
+                f"'updates_per_step' is {self.updates_per_step}, which is less than one update in "
+                f"an epoch of {self.epoch_steps} steps. Give more of either."
+            )
 
     @property
     def epochs(self) -> int:

@@ -1,5 +1,6 @@
 """What runs have learned: policies, whether they fit a task, and how they do."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from nppac.checkpoint import load_state
 from nppac.errors import UserError
 from nppac.evaluation import evaluate
 from nppac.progress import progress_bar
-from nppac.references import load_reference
+from nppac.references import CustomReference, Reference, load_reference
 from nppac.results import CHECKPOINT_FILE, REFERENCE_FILE
 from nppac.run_config import RunConfig, read_config
 from nppac.tasks import TaskSpec, action_dim, get_task, make_env, obs_dim
@@ -50,8 +51,19 @@ def load_trained(directory: str | Path) -> Trained:
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    ask = load_reference(Path(directory) / REFERENCE_FILE) if agent.anchored else _no_reference
+    ask = saved_reference(config, directory) if agent.anchored else _no_reference
     return Trained(config, load_state(checkpoint, fresh), ask, checkpoint)
+
+
+def saved_reference(config: RunConfig, directory: str | Path) -> Reference:
+    """The run's own reference; a function is imported only if its configuration names it too.
+
+    That trusts `config.json` as far as it is trusted anyway: a task's id may name a module.
+    """
+    reference = load_reference(Path(directory) / REFERENCE_FILE, trusted=config.reference)
+    if isinstance(reference, CustomReference):
+        print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
+    return reference
 
 
 def load_policy(directory: str | Path) -> tuple[RunConfig, Policy]:

@@ -87,6 +87,18 @@ def test_a_run_with_ones_own_function_is_resumed_and_says_what_it_imports(own, c
     assert "Imported my_robot:growing, which run names." in capsys.readouterr().err
 
 
+def test_an_anchored_run_with_ones_own_function_is_evaluated_too(own, capsys):
+    reference = ["--reference", "my_robot:growing", "--demos", "demos.npz"]
+    anchored = ["--method", "nppac-anchored", "--head", "anchored", "--kl", "mean"]
+    main(["train", *FLAGS, *anchored, "--pretrain-epochs", "0", *reference, "--out", "run"])
+    sys.modules.pop("my_robot")
+    capsys.readouterr()
+    main(["evaluate", "run", "--episodes", "1"])
+    out, err = capsys.readouterr()
+    assert "Imported my_robot:growing, which run names." in err
+    assert "return_mean" in out
+
+
 def test_mistakes_in_a_name_are_named_first(own, capsys):
     for name in ("netwrk", "mixed:gp+netwrk"):
         for command in ("train", "fit", "doctor"):

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from nppac.demos import convert, load_demos
+from nppac.demos import convert, is_embedded, load_demos
 from nppac.errors import UserError
 
 from .samples import (
@@ -105,3 +105,15 @@ def test_permission_denied(tmp_path, monkeypatch, method):
     monkeypatch.setattr(Path, method, deny)
     with pytest.raises(UserError, match=r"Cannot read .*d\.npz: Permission denied"):
         load_demos(path)
+
+
+def test_a_directory_of_other_things_does_not_hide_an_embedded_set(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "door").mkdir()
+    assert is_embedded("door")
+    assert load_demos("door").obs_dim == 39
+    demos = make_demos()
+    (tmp_path / "door").rmdir()
+    write_npz(tmp_path / "door", demos)  # but a file of that name does
+    assert not is_embedded("door")
+    assert_same(load_demos("door"), demos)

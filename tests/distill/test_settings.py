@@ -11,7 +11,7 @@ from nppac.errors import UserError
         ({"episodes": 1}, "'episodes' is 1; it must be at least 2: one is only tested on."),
         ({"epochs": 0}, "'epochs' is 0; it must be at least 1."),
         ({"rounds": -1}, "'rounds' is -1; it must be 0 or more."),
-        ({"seed": -1}, "'seed' is -1; it must be 0 or more."),
+        ({"seed": -1}, "'seed' is -1; it must be at least 0"),
         ({"learning_rate": 0.0}, "'learning_rate' is 0.0; it must be positive."),
         ({"held_out": 1.0}, "'held_out' is 1.0; it must be between 0 and 1."),
     ],

@@ -1,7 +1,7 @@
 """DAPG (Rajeswaran et al., 2018): natural policy gradient, augmented with demonstrations."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +44,9 @@ class DAPGState(NamedTuple):
 @dataclass(frozen=True)
 class DAPG(EpisodicAgent):
     """Settings of DAPG; an epoch ends with one step of the policy, then steps of its baseline."""
+
+    on_policy: ClassVar[bool] = True
+    """What older policies collected must not be in the replay."""
 
     policy_hidden: tuple[int, ...] = (32, 32)
     """Widths of the policy's hidden layers, which are tanh."""

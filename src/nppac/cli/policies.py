@@ -11,7 +11,7 @@ from nppac import plain_policy
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
 from nppac.comparison import evaluation_measure, evaluation_summary, group_runs
-from nppac.errors import UserError, nearest_path
+from nppac.errors import UserError, check_seed, nearest_path
 from nppac.figures.ends import draw_ends
 from nppac.figures.learning_curve import draw_learning_curves
 from nppac.files import write_json
@@ -139,5 +139,4 @@ def check_counts(episodes: int, seed: int) -> None:
     """Refuse a number of episodes or a seed that means nothing."""
     if episodes < 1:
         raise UserError(f"'episodes' is {episodes}; it must be at least 1.")
-    if seed < 0:
-        raise UserError(f"'seed' is {seed}; it must not be negative.")
+    check_seed(seed)

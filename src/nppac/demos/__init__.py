@@ -4,7 +4,7 @@ from nppac.demos.data import Demos
 from nppac.demos.embedded import embedded_names, load_embedded
 from nppac.demos.formats.npz import save_demos
 from nppac.demos.inspect import describe
-from nppac.demos.load import convert, load_demos
+from nppac.demos.load import convert, is_embedded, load_demos
 from nppac.demos.record import demos_from_episodes
 from nppac.demos.relabel import relabel, relabel_by_replay, task_rewards
 from nppac.demos.validate import validate
@@ -15,6 +15,7 @@ __all__ = [
     "demos_from_episodes",
     "describe",
     "embedded_names",
+    "is_embedded",
     "load_demos",
     "load_embedded",
     "relabel",

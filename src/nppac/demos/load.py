@@ -26,19 +26,25 @@ _READABLE = "npz, a Minari dataset, D4RL HDF5, a DAPG pickle or an AWAC npy"
 def load_demos(path_or_id: str | Path) -> Demos:
     """Load demonstrations from a file, an embedded name such as `door`, or a Minari dataset id.
 
-    The first of these that exists is taken: a file or directory of that name, an embedded set, a
-    dataset in the local Minari store.
+    The first of these that exists is taken: a file or dataset directory of that name, an embedded
+    set, a dataset in the local Minari store.
     """
     name = os.fspath(path_or_id)
     path = Path(name)
+    if is_embedded(name):
+        return load_embedded(name)
     if _exists(path):
         return _load_path(path)
-    if name in embedded_names():
-        return load_embedded(name)
     demos = read_minari_id(name) if is_minari_id(name) else None
     if demos is None:
         raise _not_found(name)
     return demos
+
+
+def is_embedded(name: str) -> bool:
+    """Whether `name` means an embedded set: a directory of other things may be called so too."""
+    path = Path(name)
+    return name in embedded_names() and not path.is_file() and find_minari_data(path) is None
 
 
 def convert(source: str | Path, target: str | Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nppac.errors import UserError
+from nppac.errors import UserError, check_seed
 
 UPDATES = 10_000
 """Gradient steps of a round, where no number of epochs is given."""
@@ -32,6 +32,7 @@ class DistillConfig:
     """Part of the lessons that is only tested on."""
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if any(width < 1 for width in self.hidden):
             raise UserError("The width of a hidden layer must be at least 1.")
         self._require("episodes", self.episodes >= 2, "at least 2: one is only tested on")
@@ -39,7 +40,7 @@ class DistillConfig:
         self._require("batch_size", self.batch_size >= 1, "at least 1")
         self._require("learning_rate", self.learning_rate > 0, "positive")
         self._require("held_out", 0 < self.held_out < 1, "between 0 and 1")
-        for name in ("rounds", "seed", "replayed"):
+        for name in ("rounds", "replayed"):
             self._require(name, getattr(self, name) >= 0, "0 or more")
 
     def _require(self, name: str, holds: bool, expectation: str) -> None:

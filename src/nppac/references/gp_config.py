@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from nppac.errors import UserError, unknown_name
+from nppac.errors import UserError, check_seed, unknown_name
 from nppac.references.kernels import KERNELS, KernelName
 
 TRIAL_STEPS = 40
@@ -42,6 +42,7 @@ class GPConfig:
     """Seed of the random subset."""
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         _check_choice("kernel", self.kernel, (*KERNELS, "auto"))
         _check_choice("optimiser", self.optimiser, ("lbfgs", "adam"))
         _check_choice("variance method", self.variance, ("auto", "exact", "neighbours"))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from nppac.errors import UserError, unknown_name
+from nppac.errors import UserError, check_seed, unknown_name
 
 NetworkFamily = Literal["normal", "laplace"]
 TINY_VARIANCE = 1e-8
@@ -42,6 +42,7 @@ class NetworkConfig:
     """Seed of the initial weights, of the validation split and of the minibatches."""
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if self.family not in get_args(NetworkFamily):
             raise unknown_name("family of a network", self.family, get_args(NetworkFamily))
         if isinstance(self.entropy_bonus, str) and self.entropy_bonus != "tuned":
