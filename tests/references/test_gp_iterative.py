@@ -43,6 +43,34 @@ def test_stops_at_the_stated_residual():
     assert 1e-9 < left.max() <= 1e-3
 
 
+def test_actions_without_noise_are_solved_for_in_float64(monkeypatch):
+    monkeypatch.setattr(gp_precondition, "BLOCK", 1000)
+    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (900, 900))
+    rng = np.random.default_rng(0)
+    x, lam = rng.normal(size=(1200, 3)), np.array([1e8])
+    z = np.tanh(x[:, :1]) * lam**0.5
+    types = []
+
+    class Operator(gp_iterative.KernelOperator):
+        def __call__(self, vectors):
+            types.append(self._dtype)
+            return super().__call__(vectors)
+
+    monkeypatch.setattr(gp_iterative, "KernelOperator", Operator)
+    g = solve_iteratively("rbf", x, lam, z)
+    k = dense.kernel_matrix("rbf", x, x, np.ones(3))
+    assert np.linalg.norm(z - lam * (k @ g) - g) <= gp_iterative.TOLERANCE * np.linalg.norm(z)
+    assert types[0] == np.float32
+    assert types[-5:] == [np.float64] * 5  # iterations, not only the check after them
+
+
+def test_never_answers_with_what_is_no_number():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(600, 3)), rng.normal(size=(600, 2))
+    with pytest.raises(UserError, match="did not converge: after .* iterations the residual is"):
+        solve_iteratively("rbf", x, np.array([1e8, 1.0]), z)
+
+
 def test_says_when_it_does_not_converge(monkeypatch):
     monkeypatch.setattr(gp_iterative, "_MAX_ITERATIONS", 1)
     with pytest.raises(UserError, match="did not converge"):

@@ -2,7 +2,8 @@
 
 All outputs solve (Λ_p K + I) g_p = z_p at once by preconditioned conjugate gradients, so that a
 tile of the kernel, computed on the fly, serves every output. Their tiles are float32; what that
-and the recursion lose shows in a residual in float64, which is then solved for in its turn.
+and the recursion lose shows in a residual in float64, which is then solved for in its turn. Where
+actions have next to no noise, Λ is so large that float32 no longer helps: then tiles are float64.
 """
 
 from collections.abc import Callable
@@ -29,6 +30,8 @@ _GAIN = 1e-4
 """What a round in float32 may reduce the residual to: beyond it, only its rounding would change."""
 _MAX_ITERATIONS = 300
 """In all rounds together."""
+_PATIENCE = 30
+"""Iterations in which a residual must have halved."""
 _GROUP_RATIO = 5.0
 _TINY = 1e-300
 
@@ -52,25 +55,32 @@ def solve_iteratively(
     rough, exact = (_system(KernelOperator(kernel, x, t), lam) for t in (np.float32, np.float64))
     precondition = _preconditioner(kernel, x, lam)
     size = np.maximum(np.linalg.norm(z, axis=0), _TINY)
-    g, residual, done = np.zeros_like(z), z, 0
+    g, residual, left, done = np.zeros_like(z), z, np.linalg.norm(z, axis=0), 0
+    apply = rough
 
     def show(sizes: np.ndarray) -> None:
         nonlocal done
         done += 1
         advance(done, f"residual {(sizes / size).max():.0e}, down to {tolerance:.0e}")
 
-    while (np.linalg.norm(residual, axis=0) > tolerance * size).any():
-        if done >= _MAX_ITERATIONS:
-            left = (np.linalg.norm(residual, axis=0) / size).max()
+    while (left > tolerance * size).any():
+        goal = np.maximum(_GAIN * left, 0.5 * tolerance * size)
+        most = _MAX_ITERATIONS - done
+        better = g + _conjugate_gradients(apply, precondition, residual, goal, most, show)
+        remaining = z - exact(better)
+        sizes = np.linalg.norm(remaining, axis=0)
+        gain = (left / size).max() / max((sizes / size).max(), _TINY)  # NaN is no gain
+        if gain > 1:
+            g, residual, left = better, remaining, sizes
+        if (left <= tolerance * size).all():
+            break
+        if done >= _MAX_ITERATIONS or (apply is exact and not gain > 1):
             raise UserError(
                 f"The posterior mean did not converge: after {done} iterations the residual is "
-                f"{left:.0e} of the actions, not {tolerance:.0e}. Use fewer demonstrations, or a "
-                "rougher kernel such as matern12."
+                f"{(left / size).max():.0e} of the actions, not {tolerance:.0e}. Use fewer "
+                "demonstrations, or a rougher kernel such as matern12."
             )
-        goal = np.maximum(_GAIN * np.linalg.norm(residual, axis=0), 0.5 * tolerance * size)
-        most = _MAX_ITERATIONS - done
-        g = g + _conjugate_gradients(rough, precondition, residual, goal, most, show)
-        residual = z - exact(g)
+        apply = apply if gain > 2 else exact
     result = np.empty_like(g)
     result[order] = g
     return result
@@ -121,21 +131,26 @@ def _conjugate_gradients(
 ) -> np.ndarray:
     """Solve apply(g) = z for every column of z, down to residuals `goal`, in `most` iterations.
 
-    The flexible recursion: it forgives an operator that rounds.
+    The flexible recursion: it forgives an operator that rounds, if only so much that it stays
+    positive and residuals go on falling; otherwise it ends early.
     """
-    g, residual = np.zeros_like(z), z
+    g, residual, history = np.zeros_like(z), z, [np.inf]
     direction = preconditioned = precondition(residual)
     rho = (residual * preconditioned).sum(0)
     for _ in range(most):
         image = apply(direction)
+        curvature = (direction * image).sum(0)
+        if (curvature < 0).any():
+            break
         # A column that is solved, or was zero, divides nothing by nothing: let it rest.
-        step = rho / np.maximum((direction * image).sum(0), _TINY)
+        step = rho / np.maximum(curvature, _TINY)
         g = g + step * direction
         change = step * image
         residual = residual - change
         sizes = np.linalg.norm(residual, axis=0)
         show(sizes)
-        if (sizes <= goal).all():
+        history.append((sizes / goal).max())
+        if (sizes <= goal).all() or history[-1] > 0.5 * min(history[:-_PATIENCE], default=np.inf):
             break
         preconditioned = precondition(residual)
         turned = -(change * preconditioned).sum(0)
