@@ -107,6 +107,9 @@ def last_line(file: IO[str]) -> str:
 
 def compare(args: argparse.Namespace) -> dict[str, object]:
     data = split(args.task, args.demos)
+    kernel = preset(args.task).gp.kernel if args.kernel is None else args.kernel
+    if kernel == "auto" and set(args.contenders) - {"ours"}:
+        raise SystemExit("Name a --kernel: the peers cannot choose one.")
     points = args.points or len(data["obs"])
     data["more_obs"], data["more_actions"] = grown(data["obs"], data["actions"], points)
     rng = np.random.default_rng(2)
@@ -114,7 +117,7 @@ def compare(args: argparse.Namespace) -> dict[str, object]:
     noise = 0.05 * data["obs"].std(0) * rng.standard_normal((1000, data["obs"].shape[1]))
     data["query"] = data["obs"][chosen] + noise
     settings = {
-        "kernel": preset(args.task).gp.kernel if args.kernel is None else args.kernel,
+        "kernel": kernel,
         "ours": asdict(preset(args.task).gp),
         "fit_points": args.fit_points,
         "peer_steps": args.peer_steps,

@@ -17,6 +17,13 @@ def bad_scale(obs):
     return np.zeros((len(obs), 2)), -np.ones((len(obs), 2))
 
 
+def forgetful(obs):
+    """Answers the first time it is asked, and never again."""
+    asked = forgetful.__dict__.setdefault("asked", [])
+    asked.append(len(obs))
+    return np.zeros((len(obs), 2)), np.full((len(obs), 2), 1.0 if len(asked) == 1 else np.nan)
+
+
 def wide(obs):
     return np.zeros((len(obs), 2)), 0.1 + np.linalg.norm(obs, axis=1, keepdims=True) * np.ones(2)
 
@@ -59,6 +66,16 @@ def test_the_user_s_own_functions(demos, tmp_path):
     assert "scale" in bad.explanation
     assert (tmp_path / "bad" / "diagnosis.json").exists()
     assert not (tmp_path / "bad" / "doctor.png").exists()
+
+
+def test_a_function_that_breaks_only_where_acting_leads_is_broken_too(demos, tmp_path):
+    sys.modules["doctors_patients"] = sys.modules[__name__]
+    (tmp_path / "doctor.png").write_text("of an earlier diagnosis")
+    found = doctor(TASK, demos, "doctors_patients:forgetful", tmp_path, episodes=1)
+    assert (found.verdict, found.exit_code) == ("broken", 6)
+    assert "Asked while acting, it fails" in found.explanation
+    assert json.loads((tmp_path / "diagnosis.json").read_text())["verdict"] == "broken"
+    assert not (tmp_path / "doctor.png").exists()
 
 
 def test_what_is_no_reference_is_named(demos, tmp_path):

@@ -122,6 +122,8 @@ def test_an_observation_that_does_not_fit_is_refused(saved, obs, message):
         ({"kind": np.array("gp")}, "holds no distilled policy (its kind is 'gp')"),
         ({"kind": None}, "its kind is 'none'"),
         ({"format": np.array(2)}, "another version"),
+        ({"format": np.array("two")}, "another version"),
+        ({"format": np.array([1, 1])}, "another version"),
         ({"bias_1": None}, "does not hold a complete policy ('bias_1')"),
         ({"weight_1": np.zeros((2, 2), np.float32)}, "layers do not fit one another"),
         ({"spread": np.ones(2, np.float32)}, "layers do not fit one another"),

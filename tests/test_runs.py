@@ -263,6 +263,18 @@ def test_demonstrations_as_long_as_the_task_lasts_were_cut(tmp_path, demos, caps
     assert "marked" not in capsys.readouterr().err
 
 
+def test_actions_that_may_be_in_the_robots_units_are_questioned(tmp_path, capsys):
+    spec = get_task("Pendulum-v1")  # its torque is within ±2
+    demos = write_demos(tmp_path / "p.npz", spec.name, lambda rows: np.zeros((len(rows), 1)), 1)
+    load_task_demos(spec, str(demos), None)
+    assert capsys.readouterr().err == ""  # recorded by the project itself, which scales
+    save_demos(tmp_path / "foreign.npz", replace(load_demos(demos), metadata={}))
+    load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
+    assert "taken to be in [-1, 1], where the environment's own bounds are [-2, 2]" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_run_that_only_learns_offline_has_no_speed(tmp_path, demos):
     schedule = replace(SCHEDULE, offline_updates=3, warmup_steps=100)
     summary = start_run(make_config(demos=demos, schedule=schedule), tmp_path / "run")

@@ -70,8 +70,11 @@ def doctor(
     diagnosis = examine(spec, subject, split, episodes=episodes, seed=seed, about=about)
     record = {**diagnosis.as_dict(), "provenance": provenance()}
     write_json(Path(out_dir) / DIAGNOSIS_FILE, record)
-    if diagnosis.verdict != "broken":
-        draw_diagnosis(diagnosis, Path(out_dir) / FIGURE_FILE)
+    figure = Path(out_dir) / FIGURE_FILE
+    if diagnosis.verdict == "broken":
+        figure.unlink(missing_ok=True)  # of an earlier diagnosis
+    else:
+        draw_diagnosis(diagnosis, figure)
     return diagnosis
 
 
@@ -109,7 +112,11 @@ def examine(
     )
     online = OnlinePolicy()
     if episodes > 0 and _answers(reference, evidence):
-        states = _act(spec, reference, online.scale, episodes, seed)
+        try:
+            states = _act(spec, reference, online.scale, episodes, seed)
+        except BrokenReference as error:
+            family = str(getattr(reference, "family", "unknown"))
+            return Diagnosis("broken", str(error), family, online=online, about=about or {})
         evidence = dataclasses.replace(evidence, rollout_obs=states)
     return diagnose(reference, evidence, seed=seed, online=online, about=about)
 

@@ -104,7 +104,7 @@ def load_policy(path: str | Path) -> PlainPolicy:
             f"{path} holds no distilled policy (its kind is '{kind}'). Give a file that "
             "`nppac distill` wrote."
         )
-    if int(arrays.get("format", np.array(-1))) != FORMAT:
+    if not np.array_equal(arrays.get("format", -1), FORMAT):
         raise UserError(f"{path} is a policy of another version of nppac. Distil it again.")
     try:
         weights, biases = (

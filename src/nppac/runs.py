@@ -122,11 +122,24 @@ def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) ->
     demos, notes = validate(
         demos, obs_dim=obs_dim(env), action_dim=action_dim(env), task_name=spec.name
     )
+    notes += _units_note(demos, env)
     env.close()
     for note in notes:
         print(f"{source}: {note}", file=sys.stderr)
     demos = demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
     return _time_limits_as_such(demos, spec, source)
+
+
+def _units_note(demos: Demos, env: gymnasium.Env) -> list[str]:
+    """A warning where actions may be in the robot's units: only some formats are sure of theirs."""
+    bounds = env.unwrapped.action_space
+    assert isinstance(bounds, gymnasium.spaces.Box)
+    if "env_id" in demos.metadata or (np.all(bounds.low == -1) and np.all(bounds.high == 1)):
+        return []
+    return [
+        f"Actions are taken to be in [-1, 1], where the environment's own bounds are "
+        f"[{bounds.low.min():g}, {bounds.high.max():g}]. Rescale them if they are in its units."
+    ]
 
 
 def _time_limits_as_such(demos: Demos, spec: TaskSpec, source: str) -> Demos:

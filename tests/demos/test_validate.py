@@ -83,6 +83,11 @@ def test_one_step_episodes_are_dropped():
     found, notes = validate(demos_with(make_episode(1), kept, make_episode(1)))
     assert_same(found, demos_with(kept))
     assert notes == ["Dropped 2 episodes (0, 2): one step only."]
+    seeded = replace(
+        demos_with(make_episode(1), kept),
+        metadata={"provenance": {"episode_seeds": [7, 8], "x": 1}},
+    )
+    assert validate(seeded)[0].metadata == {"provenance": {"episode_seeds": [8], "x": 1}}
     assert validate(demos_with(kept, make_episode(1)))[1] == ["Dropped episode 1: one step only."]
 
 

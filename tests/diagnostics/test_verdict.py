@@ -1,6 +1,7 @@
 import pytest
 
-from nppac.diagnostics.verdict import EXIT_CODES, OffData, Thresholds, judge
+from nppac.diagnostics.profile import Point
+from nppac.diagnostics.verdict import EXIT_CODES, OffData, Thresholds, deepest, judge
 
 LIMITS = Thresholds()
 
@@ -23,6 +24,26 @@ def way(ratio=5.0, tightest=5.0, variance=0.1, gradient=10.0):
 )
 def test_the_worst_way_decides(ways, verdict):
     assert judge(ways, LIMITS)[0] == verdict
+
+
+def point(distance, variance, tightest=None):
+    return Point(distance, 9, variance, variance, variance, tightest or variance, 1.0, 1.0)
+
+
+def test_a_dip_near_the_data_is_not_hidden_by_growth_beyond():
+    on, far = point(0.0, 0.01), [point(1.0, 0.02), point(8.0, 1.0)]
+    for near, tightest, verdict in (
+        (0.003, 0.003, "collapses"),
+        (0.02, 0.009, "collapses"),
+        (0.01, 0.01, "healthy"),
+    ):
+        dip = deepest(on, [on, point(0.25, 0.001), point(0.5, near, tightest), *far], LIMITS)
+        assert dip == (0.5, pytest.approx(min(near, tightest) / 0.01))
+        said, sentence = judge({"random": way()}, LIMITS, {"random": dip})
+        assert said == verdict
+        assert ("0.5 standard deviations off the data (random)" in sentence) == (
+            verdict == "collapses"
+        )
 
 
 def test_the_sentence_has_the_numbers():

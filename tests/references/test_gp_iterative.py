@@ -67,7 +67,7 @@ def test_actions_without_noise_are_solved_for_in_float64(monkeypatch):
 def test_never_answers_with_what_is_no_number():
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(600, 3)), rng.normal(size=(600, 2))
-    with pytest.raises(UserError, match="did not converge: after .* iterations the residual is"):
+    with pytest.raises(UserError, match=r"did not converge: after .* iterations the residual is"):
         solve_iteratively("rbf", x, np.array([1e8, 1.0]), z)
 
 

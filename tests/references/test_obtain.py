@@ -40,6 +40,7 @@ def test_files_and_functions_are_taken_as_they_are(tmp_path):
     [
         ("netwrk", "Did you mean 'network'.*module:function"),
         ("mixed:gp+netwrk", "Did you mean 'network'"),
+        ("mixed:gp+uniform", "A uniform reference has no scale"),
         ("absent.npz", "There is no reference file absent.npz"),
         ("runs/absent", "There is no reference file runs/absent"),
         ("no_module:policy", "Cannot import the module 'no_module'"),

@@ -26,7 +26,8 @@ from nppac.demos import (
     save_demos,
     validate,
 )
-from nppac.demos.relabel import SEEDS, By, Relabelled, default_by
+from nppac.demos.data import SEEDS
+from nppac.demos.relabel import By, Relabelled, default_by
 from nppac.errors import UserError
 from nppac.progress import progress_bar
 from nppac.provenance import provenance

@@ -9,6 +9,9 @@ import numpy as np
 from nppac.errors import UserError
 from nppac.types import Episode
 
+SEEDS = "episode_seeds"
+"""Where the provenance of demonstrations keeps the seed that each episode began with."""
+
 
 @dataclass(frozen=True, eq=False)
 class Demos:

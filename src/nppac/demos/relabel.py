@@ -11,15 +11,13 @@ from typing import Literal, NamedTuple, get_args
 import gymnasium as gym
 import numpy as np
 
-from nppac.demos.data import Demos
+from nppac.demos.data import SEEDS, Demos
 from nppac.demos.repeat import Repeated, observes_state, repeat_from_seed, repeat_from_states
 from nppac.errors import UserError, unknown_name
 from nppac.tasks import TaskSpec, make_env
 from nppac.types import Episode
 
 By = Literal["success", "replay"]
-SEEDS = "episode_seeds"
-"""Entry of the provenance that holds the seed of each episode's reset."""
 TOLERANCE = 0.5
 """How far a replayed step may lead from the recorded observation, in units of its own spread."""
 SMALLEST_SPREAD = 1e-3

@@ -1,11 +1,12 @@
 """What demonstrations must fulfil before anything is fitted to them, and what can be mended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from nppac.demos.data import Demos
+from nppac.demos.data import SEEDS, Demos
 from nppac.errors import UserError
 from nppac.types import Episode
 
@@ -30,7 +31,8 @@ def validate(
     for i, episode in enumerate(episodes):
         _check_finite(demos, i, episode)
     kept = _drop_single_steps(demos, episodes, notes)
-    return replace(demos, episodes=tuple(_clip(kept, notes))), notes
+    metadata = _seeds_of_kept(demos, [len(e) > 1 for e in episodes])
+    return replace(demos, episodes=tuple(_clip(kept, notes)), metadata=metadata), notes
 
 
 def _name(demos: Demos) -> str:
@@ -134,6 +136,16 @@ def _drop_single_steps(
     if short:
         notes.append(f"Dropped {_episodes(short)}: one step only.")
     return [e for e in episodes if len(e) > 1]
+
+
+def _seeds_of_kept(demos: Demos, kept: Sequence[bool]) -> Mapping[str, Any]:
+    """The metadata, in which every episode that is kept has its own seed still."""
+    provenance = demos.metadata.get("provenance")
+    seeds = provenance.get(SEEDS) if isinstance(provenance, Mapping) else None
+    if not isinstance(seeds, list) or len(seeds) != len(kept):
+        return demos.metadata
+    own = [seed for seed, keep in zip(seeds, kept, strict=True) if keep]
+    return {**demos.metadata, "provenance": {**(provenance or {}), SEEDS: own}}
 
 
 def _clip(episodes: Sequence[Episode], notes: list[str]) -> list[Episode]:

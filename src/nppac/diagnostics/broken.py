@@ -35,6 +35,16 @@ def ask(reference: Reference, obs: np.ndarray, action_dim: int, where: str) -> R
     return ReferenceStats(loc, scale)
 
 
+def ask_mean(reference: Reference, obs: np.ndarray, action_dim: int, where: str) -> np.ndarray:
+    """Location alone, or `BrokenReference`."""
+    try:
+        loc = np.asarray(reference.mean(obs))
+    except Exception as error:
+        raise BrokenReference(f"Asked {where}, it fails: {_text(error)}") from error
+    _check_numbers("location", loc, (len(obs), action_dim), where)
+    return loc
+
+
 def _check_numbers(name: str, array: np.ndarray, shape: tuple[int, int], where: str) -> None:
     if array.shape != shape:
         raise BrokenReference(

@@ -17,7 +17,7 @@ from nppac.diagnostics.probes import (
 )
 from nppac.diagnostics.profile import Measured, measure, profile, summarise
 from nppac.diagnostics.result import Diagnosis, Evidence
-from nppac.diagnostics.verdict import Thresholds, compare, judge
+from nppac.diagnostics.verdict import Thresholds, compare, deepest, judge
 from nppac.references.base import Reference
 
 PROBES = 256
@@ -64,6 +64,7 @@ def _measured_diagnosis(
     on = probes["random"].where(probes["random"].distance == 0.0)
     profiles = {name: profile(m, np.array([*DISTANCES, np.inf])) for name, m in probes.items()}
     off = {name: compare(on, m.beyond(limits.off_data)) for name, m in probes.items()}
+    dips = {name: deepest(summarise(on), points, limits) for name, points in profiles.items()}
     notes: list[str] = []
     if evidence.rollout_obs is not None:
         met = _rollouts(reference, evidence, ruler, seed, online)
@@ -73,7 +74,7 @@ def _measured_diagnosis(
             off["rollout"] = compare(on, left)
         else:
             notes.append(_stays(len(left), len(met), limits))
-    verdict, explanation = judge(off, limits)
+    verdict, explanation = judge(off, limits, dips)
     return Diagnosis(
         verdict,
         explanation,

@@ -13,9 +13,11 @@ import gymnasium as gym
 import numpy as np
 from scipy.spatial import KDTree
 
+from nppac.diagnostics.broken import ask_mean
 from nppac.progress import Advance, silent
 from nppac.references.base import Reference
 from nppac.rollout import episode_seeds, rollout
+from nppac.tasks import action_dim
 
 DISTANCES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """How far probes leave a demonstrated state."""
@@ -107,10 +109,11 @@ def rollout_states(
     `advance` counts the steps that all environments take together.
     """
     rng, steps = np.random.default_rng(seed), itertools.count(1)
+    dim = action_dim(envs[0])
 
     def act(rows: np.ndarray) -> np.ndarray:
         advance(next(steps))
-        loc = np.asarray(reference.mean(rows))
+        loc = ask_mean(reference, rows, dim, "while acting")
         return loc + noise * rng.standard_normal(loc.shape)
 
     seeds = itertools.islice(episode_seeds(seed, "doctor"), episodes)

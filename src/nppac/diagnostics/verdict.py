@@ -1,12 +1,12 @@
 """From numbers to words: healthy, flat, collapses, exploding or broken."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nppac.diagnostics.profile import Measured
+from nppac.diagnostics.profile import Measured, Point
 
 Verdict = Literal["healthy", "flat", "collapses", "exploding", "broken"]
 
@@ -30,6 +30,8 @@ class Thresholds:
     """A state of a rollout is off the data from this distance to the nearest demonstration on."""
     fewest_states: int = 20
     """Rollouts that leave the data in fewer states than this are not judged."""
+    dip: float = 0.5
+    """From this distance on the variance must not fall at any one distance, in those units."""
     growth: float = 2.0
     """Healthy: off the data the variance is at least so many times that on it, along every way."""
     tolerance: float = 0.02
@@ -61,6 +63,23 @@ class OffData:
         return min(self.ratio, self.tightest_ratio)
 
 
+class Dip(NamedTuple):
+    """Where along one way the variance is least, and what it is there against that on the data."""
+
+    distance: float
+    ratio: float
+
+
+def deepest(on: Point, points: Sequence[Point], limits: Thresholds) -> Dip:
+    """The least ratio at any one distance; growth farther out must not hide a dip near the data."""
+    away = [point for point in points if point.distance >= limits.dip]
+    ratios = [
+        min(p.variance / on.variance, p.tightest_variance / on.tightest_variance) for p in away
+    ]
+    least = int(np.argmin(ratios))
+    return Dip(away[least].distance, ratios[least])
+
+
 def compare(on: Measured, off: Measured) -> OffData:
     """Medians of what lies off the data against those on it."""
     return OffData(
@@ -78,7 +97,9 @@ def _ratio(off: np.ndarray, on: np.ndarray) -> float:
     return float(np.median(off) / np.median(on))
 
 
-def judge(ways: Mapping[str, OffData], limits: Thresholds) -> tuple[Verdict, str]:
+def judge(
+    ways: Mapping[str, OffData], limits: Thresholds, dips: Mapping[str, Dip] | None = None
+) -> tuple[Verdict, str]:
     """The verdict on the worst way off the data, with the numbers behind it in a sentence."""
     steepest = max(ways.values(), key=lambda way: way.gradient)
     if steepest.gradient > limits.gradient or _least_variance(ways) < limits.variance:
@@ -91,6 +112,13 @@ def judge(ways: Mapping[str, OffData], limits: Thresholds) -> tuple[Verdict, str
             f"data, and smaller than there in {way.share_below:.0%} of the states of the worst "
             "way. The reference is surest where it knows least, and pulls an online policy there."
         )
+    for name, dip in (dips or {}).items():
+        if dip.ratio < 1.0 - limits.tolerance:
+            return "collapses", (
+                f"The variance dips: {dip.distance:g} standard deviations off the data ({name}) it "
+                f"is {dip.ratio:.2g} times that on it, though over all distances it is {numbers}. "
+                "An online policy that comes there meets a reference that is too sure."
+            )
     if way.worst < limits.growth:
         return "flat", (
             f"Off the data the variance grows too little (worst: {worst}): it is {numbers} that "

@@ -7,11 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from nppac.figures.style import COLOURS, DASHES, save_figure
+from nppac.figures.style import line_style, save_figure
 
 Metrics = Mapping[str, np.ndarray]
-STYLES = tuple(zip(COLOURS, DASHES, strict=True))
-"""Colour and dash of each method, so that the lines can be told apart in grey too."""
 
 
 def draw_learning_curves(
@@ -28,7 +26,8 @@ def draw_learning_curves(
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
     for axis, (column, label) in zip(axes, panels, strict=True):
         for i, (method, group) in enumerate(methods.items()):
-            _draw(axis, group, column, method, *STYLES[i % len(STYLES)])
+            style = line_style(i)
+            _draw(axis, group, column, method, style["color"], style["linestyle"])
         axis.set(xlabel="environment steps", ylabel=label)
         axis.locator_params(axis="x", nbins=5)  # more of them run into one another
         axis.grid(alpha=0.3)

@@ -21,7 +21,8 @@ COLOUR_MAP = "viridis"
 def line_style(i: int) -> dict[str, Any]:
     """Colour, dash and marker of the i-th line: three ways to tell it from the others."""
     n = len(COLOURS)
-    return {"color": COLOURS[i % n], "linestyle": DASHES[i % n], "marker": MARKERS[i % n]}
+    dash = DASHES[(i + i // n) % n]  # colours come again with other dashes
+    return {"color": COLOURS[i % n], "linestyle": dash, "marker": MARKERS[i % n]}
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:

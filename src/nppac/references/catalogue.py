@@ -15,7 +15,7 @@ from nppac.references.ensemble import WEIGHT_DECAY, fit_ensemble
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
 from nppac.references.gp_condition import check_data, fit_gp
 from nppac.references.gp_config import GPConfig
-from nppac.references.mixed import MixedReference
+from nppac.references.mixed import NO_SCALE, MixedReference
 from nppac.references.network import fit_network
 from nppac.references.network_config import NetworkConfig
 
@@ -142,4 +142,6 @@ def entries_of(name: str) -> list[Entry]:
     for one in names:
         if one not in REFERENCES:
             raise unknown_name("reference", one, REFERENCES)
+    if name.startswith(_MIXED) and names[1] == "uniform":
+        raise UserError(NO_SCALE)
     return [REFERENCES[one] for one in names]

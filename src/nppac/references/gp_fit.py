@@ -153,10 +153,11 @@ def _subset(n: int, points: int, seed: int) -> np.ndarray:
 def units_of(obs: np.ndarray, actions: np.ndarray) -> Units:
     """Spread of each observation times √o (a typical distance is then 1), and of each action.
 
-    An observation that is constant up to rounding has no spread: it counts in its own unit.
+    An observation that is constant up to rounding, demonstrations' in float32, has no spread: it
+    counts in its own unit.
     """
     scale = obs.std(0)
-    scale = np.where(scale > 1e-8 * np.abs(obs).max(0), scale, 1.0)
+    scale = np.where(scale > 1e-6 * np.abs(obs).max(0), scale, 1.0)
     action = np.maximum(actions.std(0), NOISE_FLOOR**0.5)
     return Units(scale * obs.shape[1] ** 0.5, action, actions.mean(0))
 

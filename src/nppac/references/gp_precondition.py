@@ -10,11 +10,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 from nppac.errors import UserError
+from nppac.references.gp_weights import machine_memory
 from nppac.references.kernels import cross
 
 BLOCK = 1000
 """Points of a block."""
-MEMORY = 6 * 2**30
+MEMORY = min(6 * 2**30, machine_memory() // 2)
 """Bytes that landmarks and factors may take together."""
 _LANDMARKS = (500, 4000)
 """Fewest and most landmarks: more save iterations, and cost their square."""

@@ -101,10 +101,15 @@ def _conjugate_gradients(apply: Operator, precondition: Operator, z: np.ndarray)
     )
 
 
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def check_memory(n: int, matrices: int = 1) -> None:
     """Refuse N x N matrices that this machine cannot hold, before it stops responding."""
     needed = 8 * matrices * n * n
-    usable = 0.7 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    usable = 0.7 * machine_memory()
     if needed > usable:
         most = int((usable / (8 * matrices)) ** 0.5)
         raise UserError(

@@ -10,16 +10,18 @@ from nppac.references.base import Reference
 from nppac.references.nesting import MEAN, SCALE, nested
 from nppac.types import ReferenceStats
 
+NO_SCALE = (
+    "A uniform reference has no scale to give to another's mean. Take the scale from a Gaussian or "
+    "a Laplace reference."
+)
+
 
 class MixedReference(Reference):
     """Location from `mean`; scale, and with it the family of the density, from `scale`."""
 
     def __init__(self, mean: Reference, scale: Reference):
         if scale.family == "uniform":
-            raise UserError(
-                "A uniform reference has no scale to give to another's mean. Take the scale from "
-                "a Gaussian or a Laplace reference."
-            )
+            raise UserError(NO_SCALE)
         self.mean_of, self.scale_of = mean, scale
         self.family = scale.family
 

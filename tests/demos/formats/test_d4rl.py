@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
 
@@ -73,4 +74,32 @@ def test_truncated_file_is_the_users_error(tmp_path, columns):
     path = write_d4rl(tmp_path / "d.hdf5", columns)
     path.write_bytes(path.read_bytes()[:600])
     with pytest.raises(UserError, match="cannot be read as HDF5"):
+        load_demos(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("observations", {"arm": np.zeros(2)}, "'observations' is a group, not an array"),
+        ("actions", 3.0, "'actions' is a number, not an array with a row for each step"),
+        ("terminals", np.zeros(7, [("a", "f4"), ("b", "f4")]), "'terminals' is not an array of"),
+        ("next_observations", np.zeros((7, 9)), r"'next_observations' \(7, 9\) differ in shape"),
+        ("next_observations", np.zeros(7), r"'next_observations' \(7,\) differ in shape"),
+    ],
+)
+def test_what_is_no_array_of_the_right_shape_is_named(tmp_path, key, value, message):
+    columns = {
+        "observations": np.zeros((7, 2)),
+        "actions": np.zeros((7, 1)),
+        "terminals": np.zeros(7, bool),
+    }
+    path = tmp_path / "odd.hdf5"
+    with h5py.File(path, "w") as file:
+        for name, data in {**columns, key: value}.items():
+            if isinstance(data, dict):
+                for part, array in data.items():
+                    file[f"{name}/{part}"] = array
+            else:
+                file[name] = data
+    with pytest.raises(UserError, match=message):
         load_demos(path)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nppac.demos.build import build_episode
+from nppac.demos.build import build_episode, flat_array
 from nppac.demos.data import Demos
 from nppac.errors import UserError
 from nppac.types import Episode
@@ -20,7 +20,7 @@ def read_d4rl(path: Path) -> Demos:
     columns = _columns(path)
     if len(columns["actions"]) == 0:
         return Demos((), str(path))
-    ends = _ends(columns)
+    ends = _ends(path, columns)
     starts = np.concatenate([[0], ends[:-1]])
     spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
     return Demos(tuple(_episode(path, i, columns, *s) for i, s in enumerate(spans)), str(path))
@@ -50,22 +50,38 @@ def _require_layout(path: Path, file: Mapping[str, Any]) -> None:
             f"{', '.join(file) or 'nothing'}. D4RL's layout needs {', '.join(_REQUIRED)}, "
             "and better also 'rewards' and 'timeouts'."
         )
+    for key in (*_REQUIRED, *_OPTIONAL):
+        if key in file and not getattr(file[key], "shape", ()):  # a group has no shape
+            raise UserError(
+                f"{path}: '{key}' is a {'number' if hasattr(file[key], 'shape') else 'group'}, not "
+                "an array with a row for each step. Join a dictionary's observations into one."
+            )
 
 
 def _require_equal_rows(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    rows = {key: len(column) if column.ndim else 0 for key, column in columns.items()}
+    rows = {key: len(column) for key, column in columns.items()}
     if len(set(rows.values())) > 1:
         listed = ", ".join(f"{key} {count}" for key, count in rows.items())
         raise UserError(
             f"{path}: every array needs as many rows as there are steps, but has {listed}."
         )
+    shapes = [columns[key].shape for key in ("observations", "next_observations") if key in columns]
+    if len(set(shapes)) > 1:
+        raise UserError(
+            f"{path}: 'observations' {shapes[0]} and 'next_observations' {shapes[1]} differ in "
+            "shape; both hold the same observations, one step apart."
+        )
 
 
-def _ends(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+def _ends(path: Path, columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """One past the last step of each episode; steps after the last flag are an unfinished one."""
     steps = len(columns["actions"])
-    marks = [columns[key] for key in ("terminals", "timeouts") if key in columns]
-    flags = np.any([mark.reshape(steps, -1).any(axis=1) for mark in marks], axis=0)
+    marks = [
+        flat_array(str(path), key, columns[key]).reshape(steps, -1).any(axis=1)
+        for key in ("terminals", "timeouts")
+        if key in columns
+    ]
+    flags = np.any(marks, axis=0)
     return np.union1d(np.flatnonzero(flags) + 1, [steps]).astype(np.int64)
 
 
