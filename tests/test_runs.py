@@ -258,6 +258,9 @@ def test_demonstrations_as_long_as_the_task_lasts_were_cut(tmp_path, demos, caps
     assert [e.terminated for e in whole.episodes] == [False] * len(known)
     err = capsys.readouterr().err
     assert f"{len(known)} episodes of {spec.horizon} steps are marked as terminated" in err
+    own = load_task_demos(replace(spec, horizon=None), str(tmp_path / "ended.npz"), None)
+    assert not any(e.terminated for e in own.episodes)
+    capsys.readouterr()
     longer = load_task_demos(replace(spec, horizon=999), str(tmp_path / "ended.npz"), None)
     assert [e.terminated for e in longer.episodes] == [True] * len(known)
     assert "marked" not in capsys.readouterr().err

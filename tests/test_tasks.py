@@ -231,6 +231,18 @@ def test_a_module_of_the_working_directory_may_register_a_task(own_module):
         get_task(f"{module}:my-robto")
 
 
+def test_an_environment_may_lie_in_another_module_of_the_working_directory(own_module):
+    own_module(
+        "robot_environment",
+        "from nppac.tasks import gym\n"
+        "gym.register('nppac-tasks/Far-v0', entry_point='robot_parts:make', max_episode_steps=6)\n",
+    )
+    own_module("robot_parts", "from test_tasks import Echo\ndef make(**_): return Echo()\n")
+    spec = TaskSpec("far", "robot_environment:nppac-tasks/Far-v0")
+    assert steps_to_truncation(make_env(spec)) == 6
+    assert get_task(spec.env_id).horizon == 6
+
+
 def test_a_module_that_fails_says_how(own_module):
     module = own_module("broken_robots", "nonsense")
     with pytest.raises(UserError, match="task 'broken_robots:R-v0': NameError: name 'nonsense'"):

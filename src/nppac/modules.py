@@ -13,7 +13,7 @@ from nppac.errors import UserError
 def import_users(module: str, what: str) -> ModuleType:
     """Import a module that `what` asks for; those of the working directory count."""
     try:
-        with _working_directory_importable():
+        with working_directory_importable():
             return importlib.import_module(module)
     except Exception as error:  # a module may raise anything while it is imported
         raise UserError(
@@ -23,7 +23,7 @@ def import_users(module: str, what: str) -> ModuleType:
 
 
 @contextmanager
-def _working_directory_importable() -> Iterator[None]:
+def working_directory_importable() -> Iterator[None]:
     """An installed command does not look for modules where it was started; `python -m` does."""
     here = str(Path.cwd())
     sys.path.insert(0, here)

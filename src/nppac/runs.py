@@ -123,32 +123,33 @@ def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) ->
         demos, obs_dim=obs_dim(env), action_dim=action_dim(env), task_name=spec.name
     )
     notes += _units_note(demos, env)
+    limit = env.spec.max_episode_steps if env.spec else None
     env.close()
     for note in notes:
         print(f"{source}: {note}", file=sys.stderr)
     demos = demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
-    return _time_limits_as_such(demos, spec, source)
+    return _time_limits_as_such(demos, limit, source)
 
 
 def _units_note(demos: Demos, env: gymnasium.Env) -> list[str]:
     """A warning where actions may be in the robot's units: only some formats are sure of theirs."""
-    bounds = env.unwrapped.action_space
-    assert isinstance(bounds, gymnasium.spaces.Box)
-    if "env_id" in demos.metadata or (np.all(bounds.low == -1) and np.all(bounds.high == 1)):
+    scaled = getattr(env, "env", env)  # by `make_env`, if its bounds are others than ±1
+    if "env_id" in demos.metadata or not isinstance(scaled, gymnasium.wrappers.RescaleAction):
         return []
+    bounds: Any = scaled.env.action_space
     return [
         f"Actions are taken to be in [-1, 1], where the environment's own bounds are "
         f"[{bounds.low.min():g}, {bounds.high.max():g}]. Rescale them if they are in its units."
     ]
 
 
-def _time_limits_as_such(demos: Demos, spec: TaskSpec, source: str) -> Demos:
+def _time_limits_as_such(demos: Demos, limit: int | None, source: str) -> Demos:
     """Episodes that last as long as the task lets them did not terminate, whatever a file says."""
-    ended = [e.terminated and len(e) == spec.horizon for e in demos.episodes]
+    ended = [e.terminated and len(e) == limit for e in demos.episodes]
     if not any(ended):
         return demos
     print(
-        f"{source}: {sum(ended)} episodes of {spec.horizon} steps are marked as terminated, which "
+        f"{source}: {sum(ended)} episodes of {limit} steps are marked as terminated, which "
         "is the task's time limit: taken as cut.",
         file=sys.stderr,
     )

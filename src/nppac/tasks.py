@@ -21,7 +21,7 @@ import numpy as np
 from gymnasium import spaces
 
 from nppac.errors import UserError
-from nppac.modules import import_users
+from nppac.modules import import_users, working_directory_importable
 
 DEFAULT_HORIZON = 1000
 """Time limit of an environment that has none of its own, nor a task that gives it one."""
@@ -129,18 +129,22 @@ def get_task(name: str) -> TaskSpec:
     return TaskSpec(name, env_id=name, horizon=_time_limit(name))
 
 
-@cache
 def _time_limit(env_id: str) -> int | None:
     """An environment's own time limit, or one that keeps endless episodes from lasting for ever."""
     registered = gym.registry.get(env_id.rpartition(":")[2])
     if registered is None or registered.max_episode_steps is not None:
         return registered and registered.max_episode_steps
+    _tell_of_limit(env_id)
+    return DEFAULT_HORIZON
+
+
+@cache  # once is enough
+def _tell_of_limit(env_id: str) -> None:
     print(
         f"{env_id} has no time limit: its episodes are cut after {DEFAULT_HORIZON:,} steps. "
         "Register a task with a horizon to choose another.",
         file=sys.stderr,
     )
-    return DEFAULT_HORIZON
 
 
 def make_env(spec: TaskSpec, render_mode: str | None = None) -> gym.Env:
@@ -265,8 +269,11 @@ def _rescaled(env: gym.Env) -> gym.Env:
 def _make_bare_env(spec: TaskSpec, render_mode: str | None) -> gym.Env:
     # An environment that cannot be rendered need not take the argument.
     rendering = {} if render_mode is None else {"render_mode": render_mode}
+    module = spec.env_id.rpartition(":")[0]
+    if module:
+        import_users(module, f"the task '{spec.name}'")
     try:
-        with _quiet_mujoco():
+        with _quiet_mujoco(), working_directory_importable():  # where its own modules may lie
             return gym.make(
                 spec.env_id,
                 max_episode_steps=spec.horizon or _time_limit(spec.env_id),

@@ -88,6 +88,10 @@ def test_one_step_episodes_are_dropped():
         metadata={"provenance": {"episode_seeds": [7, 8], "x": 1}},
     )
     assert validate(seeded)[0].metadata == {"provenance": {"episode_seeds": [8], "x": 1}}
+    more = replace(
+        seeded, metadata={"provenance": {"episode_seeds": [7, 8, 9]}}
+    )  # of more episodes
+    assert validate(more)[0].metadata == {"provenance": {"episode_seeds": [8]}}
     assert validate(demos_with(kept, make_episode(1)))[1] == ["Dropped episode 1: one step only."]
 
 

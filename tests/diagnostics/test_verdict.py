@@ -1,9 +1,10 @@
 import pytest
 
 from nppac.diagnostics.profile import Point
-from nppac.diagnostics.verdict import EXIT_CODES, OffData, Thresholds, deepest, judge
+from nppac.diagnostics.verdict import EXIT_CODES, Dip, OffData, Thresholds, deepest, judge
 
 LIMITS = Thresholds()
+LEVEL = {"random": Dip(0.5, 1.0)}
 
 
 def way(ratio=5.0, tightest=5.0, variance=0.1, gradient=10.0):
@@ -23,7 +24,7 @@ def way(ratio=5.0, tightest=5.0, variance=0.1, gradient=10.0):
     ],
 )
 def test_the_worst_way_decides(ways, verdict):
-    assert judge(ways, LIMITS)[0] == verdict
+    assert judge(ways, LIMITS, LEVEL)[0] == verdict
 
 
 def point(distance, variance, tightest=None):
@@ -39,7 +40,9 @@ def test_a_dip_near_the_data_is_not_hidden_by_growth_beyond():
     ):
         dip = deepest(on, [on, point(0.25, 0.001), point(0.5, near, tightest), *far], LIMITS)
         assert dip == (0.5, pytest.approx(min(near, tightest) / 0.01))
-        said, sentence = judge({"random": way()}, LIMITS, {"random": dip})
+        said, sentence = judge(
+            {"random": way()}, LIMITS, {"principal": Dip(4.0, 0.99), "random": dip}
+        )
         assert said == verdict
         assert ("0.5 standard deviations off the data (random)" in sentence) == (
             verdict == "collapses"
@@ -47,9 +50,9 @@ def test_a_dip_near_the_data_is_not_hidden_by_growth_beyond():
 
 
 def test_the_sentence_has_the_numbers():
-    _, sentence = judge({"random": way(12.0, 13.0), "rollout": way(3.8)}, LIMITS)
+    _, sentence = judge({"random": way(12.0, 13.0), "rollout": way(3.8)}, LIMITS, LEVEL)
     assert "12 (random) and 3.8 (rollout) times" in sentence
-    assert "5 (random) times" in judge({"random": way()}, LIMITS)[1]
+    assert "5 (random) times" in judge({"random": way()}, LIMITS, LEVEL)[1]
 
 
 def test_every_verdict_has_its_own_exit_code():

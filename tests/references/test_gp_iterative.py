@@ -64,6 +64,19 @@ def test_actions_without_noise_are_solved_for_in_float64(monkeypatch):
     assert types[-5:] == [np.float64] * 5  # iterations, not only the check after them
 
 
+def test_a_residual_that_plateaus_is_not_given_up(monkeypatch):
+    monkeypatch.setattr(gp_precondition, "BLOCK", 200)
+    rng = np.random.default_rng(2)
+    x, lam = rng.normal(size=(1200, 3)), np.array([1e4, 1e4 / 30])
+    z = (np.tanh(x[:, :2]) + 0.01 * rng.normal(size=(1200, 2))) * lam**0.5
+    seen = []
+    g = solve_iteratively("matern52", x, lam, z, lambda done, status="": seen.append(done))
+    k = dense.kernel_matrix("matern52", x, x, np.ones(3))
+    left = np.linalg.norm(z - lam * (k @ g) - g, axis=0) / np.linalg.norm(z, axis=0)
+    assert left.max() <= gp_iterative.TOLERANCE
+    assert len(seen) > 2 * gp_iterative._PATIENCE
+
+
 def test_never_answers_with_what_is_no_number():
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(600, 3)), rng.normal(size=(600, 2))

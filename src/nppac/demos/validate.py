@@ -142,9 +142,9 @@ def _seeds_of_kept(demos: Demos, kept: Sequence[bool]) -> Mapping[str, Any]:
     """The metadata, in which every episode that is kept has its own seed still."""
     provenance = demos.metadata.get("provenance")
     seeds = provenance.get(SEEDS) if isinstance(provenance, Mapping) else None
-    if not isinstance(seeds, list) or len(seeds) != len(kept):
+    if not isinstance(seeds, list) or len(seeds) < len(kept):
         return demos.metadata
-    own = [seed for seed, keep in zip(seeds, kept, strict=True) if keep]
+    own = [seed for seed, keep in zip(seeds, kept, strict=False) if keep]
     return {**demos.metadata, "provenance": {**(provenance or {}), SEEDS: own}}
 
 

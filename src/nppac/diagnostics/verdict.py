@@ -98,7 +98,7 @@ def _ratio(off: np.ndarray, on: np.ndarray) -> float:
 
 
 def judge(
-    ways: Mapping[str, OffData], limits: Thresholds, dips: Mapping[str, Dip] | None = None
+    ways: Mapping[str, OffData], limits: Thresholds, dips: Mapping[str, Dip]
 ) -> tuple[Verdict, str]:
     """The verdict on the worst way off the data, with the numbers behind it in a sentence."""
     steepest = max(ways.values(), key=lambda way: way.gradient)
@@ -112,13 +112,14 @@ def judge(
             f"data, and smaller than there in {way.share_below:.0%} of the states of the worst "
             "way. The reference is surest where it knows least, and pulls an online policy there."
         )
-    for name, dip in (dips or {}).items():
-        if dip.ratio < 1.0 - limits.tolerance:
-            return "collapses", (
-                f"The variance dips: {dip.distance:g} standard deviations off the data ({name}) it "
-                f"is {dip.ratio:.2g} times that on it, though over all distances it is {numbers}. "
-                "An online policy that comes there meets a reference that is too sure."
-            )
+    lowest = min(dips, key=lambda name: dips[name].ratio)
+    if dips[lowest].ratio < 1.0 - limits.tolerance:
+        distance, ratio = dips[lowest]
+        return "collapses", (
+            f"The variance dips: {distance:g} standard deviations off the data ({lowest}) it is "
+            f"{ratio:.2g} times that on it, though over all distances it is {numbers}. An online "
+            "policy that comes there meets a reference that is too sure."
+        )
     if way.worst < limits.growth:
         return "flat", (
             f"Off the data the variance grows too little (worst: {worst}): it is {numbers} that "
