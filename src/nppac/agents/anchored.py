@@ -24,6 +24,7 @@ from nppac.agents.actor_critic import (
 )
 from nppac.agents.base import Draw, Info
 from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic, KLActorCriticState
+from nppac.agents.steps import own_key
 from nppac.networks import HeadName, Policy, make_policy
 from nppac.types import Batch, Family, ReferenceStats
 
@@ -147,8 +148,8 @@ class Anchored(KLActorCritic):
             state = state._replace(policy=policy)
         keys = jax.random.split(jax.random.key(0), self.candidates)[1:]
 
-        def draw(key: PRNGKeyArray) -> Array:  # of the same noise at every state
-            sample = jax.vmap(lambda o, r: state.policy.given(r).sample(o, key)[0])
+        def draw(key: PRNGKeyArray) -> Array:
+            sample = jax.vmap(lambda o, r: state.policy.given(r).sample(o, own_key(key, o))[0])
             return sample(obs, reference)
 
         mean = state.policy.given(reference).mode(obs)

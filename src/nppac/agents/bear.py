@@ -18,7 +18,7 @@ from nppac.agents.actor_critic import (
 from nppac.agents.base import Info
 from nppac.agents.cvae import CVAE
 from nppac.agents.losses import td_target
-from nppac.agents.steps import descend, sample_often, value_each
+from nppac.agents.steps import descend, own_key, sample_often, value_each
 from nppac.errors import UserError
 from nppac.networks import CriticEnsemble, HeadName, Policy, TanhNormalPolicy
 from nppac.types import Batch, Family, ReferenceStats
@@ -165,12 +165,12 @@ class BEAR(ActorCritic):
     def mode(
         self, state: BEARState, obs: Float[Array, "batch o"], reference: ReferenceStats | None
     ) -> Float[Array, "batch d"]:
-        """The policy's mode, or the best of samples whose noise is always the same."""
+        """The policy's mode, or the best of samples whose noise is each state's own."""
         if self.act_samples == 1:
             return state.policy.mode(obs)
         keys = jax.random.split(jax.random.key(0), self.act_samples)
-        draw = jax.vmap(lambda o, key: state.policy.sample(o, key)[0], in_axes=(0, None))
-        actions = jax.vmap(draw, in_axes=(None, 0))(obs, keys)  # of the same noise at every state
+        draw = jax.vmap(lambda o, k: state.policy.sample(o, own_key(k, o))[0], in_axes=(0, None))
+        actions = jax.vmap(draw, in_axes=(None, 0))(obs, keys)
         return best_action(state.critic, obs, actions)
 
 

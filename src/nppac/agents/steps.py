@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.agents.actor_critic import Scalar, apply
@@ -32,3 +33,13 @@ def value_each(
 ) -> Float[Array, "n count batch"]:
     """Every critic's value of several actions at each state."""
     return jax.vmap(lambda action: critic(obs, action), out_axes=1)(actions)
+
+
+def own_key(key: PRNGKeyArray, obs: Float[Array, " o"]) -> PRNGKeyArray:
+    """A key of this state's own, so that a deterministic policy may draw.
+
+    Noise that were alike at all states would push into one direction throughout an episode.
+    """
+    bits = jax.lax.bitcast_convert_type(obs.astype(jnp.float32), jnp.uint32)
+    odd = 2 * jnp.arange(len(bits), dtype=jnp.uint32) + 1
+    return jax.random.fold_in(key, jnp.sum(bits * odd * jnp.uint32(2654435761)))
