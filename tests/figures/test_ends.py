@@ -28,3 +28,18 @@ def test_a_row_for_each_group_with_a_dot_for_each_run_and_their_mean(monkeypatch
     assert [list(y) for _, y in rows] == [[0, 0], [0], [1], [1]]
     assert [label.get_text() for label in axis.get_yticklabels()] == list(groups)
     assert (tmp_path / "ends.png").stat().st_size > 1000
+
+
+def test_the_label_fits_however_long_the_rows_names_are(monkeypatch, tmp_path):
+    inside = []
+    inner = Figure.savefig
+
+    def savefig(figure, *args, **kwargs):
+        inner(figure, *args, **kwargs)
+        extent = figure.findobj(lambda a: "last evaluation" in getattr(a, "_text", ""))[0]
+        box = extent.get_window_extent()
+        inside.append(box.x0 >= 0 and box.x1 <= figure.bbox.x1)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    draw_ends({"a long name, of many settings, " * 2: [run(0.3, 1.0)]}, tmp_path / "e.png", "t")
+    assert inside == [True]

@@ -26,7 +26,9 @@ def draw_ends(groups: Mapping[str, Sequence[Metrics]], path: str | Path, title: 
         axis.plot([np.mean(values)], [row], "|", color=COLOURS[0], ms=15, mew=2.5)
     axis.set_yticks(range(len(ends)), list(ends), parse_math=False)
     axis.set_ylim(len(ends) - 0.5, -0.5)  # the first row on top
-    axis.set(xlabel=f"{measure}, last evaluation (dotted: mean before the first step)")
+    # Under the whole figure: below the axis alone, long names of rows would push it off the edge.
+    label = f"{measure}, last evaluation (dotted: mean before the first step)"
+    figure.supxlabel(label, fontsize="medium")
     axis.grid(axis="x", alpha=0.3)
     axis.set_title(title, parse_math=False)
     save_figure(figure, path)
