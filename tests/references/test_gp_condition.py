@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from nppac.errors import UserError
-from nppac.references import GPConfig, fit_gp
+from nppac.references import GPConfig, condition, fit_gp
 
 QUICK = GPConfig(kernel="matern52", max_steps=5)
 
@@ -19,6 +21,18 @@ def test_fit_then_condition_predicts_what_was_demonstrated():
     assert (reference(obs + 50.0).scale > 3 * reference(obs).scale).all()
     summary = reference.summary()
     assert summary["log_likelihood_after"] > summary["log_likelihood_before"]
+
+
+def test_stretched_lengthscales_are_the_fitted_ones_times_the_factor():
+    obs, actions = demonstrations()
+    fitted, stretched = (
+        fit_gp(obs, actions, replace(QUICK, stretch=stretch)) for stretch in (1.0, 2.5)
+    )
+    expected = fitted.params._replace(lengthscales=2.5 * fitted.params.lengthscales)
+    for got, want in zip(stretched.params, expected, strict=True):
+        np.testing.assert_allclose(got, want)
+    oracle = condition(expected, "matern52", obs, actions)
+    np.testing.assert_allclose(stretched.mean(obs + 0.3), oracle.mean(obs + 0.3), rtol=1e-6)
 
 
 def test_progress_ends_at_the_announced_total():

@@ -10,10 +10,13 @@ def test_unknown_choices_are_named(field):
         GPConfig(**{field: "nonsense"})
 
 
-@pytest.mark.parametrize("field", ["fit_points", "neighbours", "max_steps", "learning_rate"])
-def test_numbers_must_be_positive(field):
+@pytest.mark.parametrize("value", [0, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "field", ["fit_points", "neighbours", "max_steps", "learning_rate", "stretch"]
+)
+def test_numbers_must_be_positive_and_finite(field, value):
     with pytest.raises(UserError, match=field):
-        GPConfig(**{field: 0})
+        GPConfig(**{field: value})
 
 
 def test_defaults_follow_the_optimiser_and_the_size():

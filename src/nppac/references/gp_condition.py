@@ -32,7 +32,8 @@ def fit_gp(
         advance(config.total_steps - 1, ", ".join(filter(None, (what, status))))
 
     show(0)
-    reference = condition(fit.params, fit.kernel, obs, actions, config, _report(fit), show)
+    params = fit.params._replace(lengthscales=config.stretch * fit.params.lengthscales)
+    reference = condition(params, fit.kernel, obs, actions, config, _report(fit), show)
     advance(config.total_steps, "done")
     return reference
 

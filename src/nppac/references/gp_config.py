@@ -32,6 +32,8 @@ class GPConfig:
     """Most steps of the optimiser; by default 100 of L-BFGS, or the paper's 500 of Adam."""
     learning_rate: float = 0.1
     """Learning rate of Adam; L-BFGS has none."""
+    stretch: float = 1.0
+    """Lengthscales to act with, in units of the fitted ones: longer extrapolates more smoothly."""
     variance: Literal["auto", "exact", "neighbours"] = "auto"
     """Condition variances on all points or on some nearby; `auto` is exact to 2,000 points."""
     neighbours: int = 128
@@ -46,10 +48,10 @@ class GPConfig:
         _check_choice("kernel", self.kernel, (*KERNELS, "auto"))
         _check_choice("optimiser", self.optimiser, ("lbfgs", "adam"))
         _check_choice("variance method", self.variance, ("auto", "exact", "neighbours"))
-        for name in ("fit_points", "neighbours", "max_steps", "learning_rate"):
+        for name in ("fit_points", "neighbours", "max_steps", "learning_rate", "stretch"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise UserError(f"GPConfig.{name} is {value}; it must be positive.")
+            if value is not None and not 0 < value < float("inf"):
+                raise UserError(f"GPConfig.{name} is {value}; it must be positive and finite.")
 
     @property
     def steps(self) -> int:
