@@ -68,6 +68,11 @@ def test_by_default_the_policy_starts_as_its_reference():
     assert default_method("paper") == "nppac"
 
 
+def test_only_the_anchored_policy_acts_with_stretched_lengthscales():
+    assert preset("walker2d", "nppac-anchored").gp.stretch == 2.2
+    assert preset("walker2d", "nppac").gp.stretch == preset("ant", "nppac-anchored").gp.stretch == 1
+
+
 def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(UserError, match=r"Unknown method 'nppc'\. Did you mean 'nppac'\?"):
         preset("door", "nppc")

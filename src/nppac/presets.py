@@ -56,8 +56,7 @@ DEXTEROUS_TASKS = ("door", "pen")
 ANCHORED_DOOR = Anchored(critic_updates=8, policy_waits=4_000, averaged=2_000)
 ANCHORED_PEN = replace(ANCHORED_DOOR, relative=True, temperature=0.004, spread=1.0)
 # Rewards at every step want a shorter horizon, and a weight that knows how large they are: 0.03 of
-# the values and less lost HalfCheetah's reference. Ant hardly ever falls: it bears noise as large as
-# the reference's, from which the critics learn which way is better, and so a weight of 0.005.
+# the values and less lost HalfCheetah's reference.
 ANCHORED_LOCOMOTION = replace(
     ANCHORED_DOOR,
     critic_updates=4,
@@ -68,8 +67,17 @@ ANCHORED_LOCOMOTION = replace(
     discount=0.98,
     smoothing=0.01,
 )
-ANCHORED_ANT = replace(ANCHORED_LOCOMOTION, temperature=0.005, spread=1.0)
-ANCHORED = {"door": ANCHORED_DOOR, "pen": ANCHORED_PEN, "ant": ANCHORED_ANT}
+# Where a fall ends the episode, noise as large as the reference's tells the critics which way is
+# better, and the policy may follow them further.
+ANCHORED_FALLING = replace(ANCHORED_LOCOMOTION, temperature=0.005, spread=1.0)
+ANCHORED = {
+    "door": ANCHORED_DOOR,
+    "pen": ANCHORED_PEN,
+    "ant": ANCHORED_FALLING,
+    "walker2d": ANCHORED_FALLING,
+}
+STRETCH = {"walker2d": 2.2}
+"""Lengthscales that a GP acts better with than with the likeliest, in units of those."""
 
 
 def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunConfig:
@@ -98,11 +106,12 @@ def default_method(name: Preset) -> str:
 def _anchored(task: str, paper: RunConfig) -> RunConfig:
     """A correction to the GP's mean; neighbours' variances, because acting asks at every step."""
     kernel = paper.gp.kernel if task in DEXTEROUS_TASKS else "auto"
+    stretch = STRETCH.get(task, 1.0)
     schedule = replace(paper.schedule, steps=50_000, batch_size=128, pretrain_epochs=0)
     return replace(
         paper,
         agent=ANCHORED.get(task, ANCHORED_LOCOMOTION),
-        gp=replace(paper.gp, kernel=kernel, variance="neighbours", neighbours=64),
+        gp=replace(paper.gp, kernel=kernel, stretch=stretch, variance="neighbours", neighbours=64),
         schedule=schedule,
     )
 

@@ -33,6 +33,7 @@ def test_stretched_lengthscales_are_the_fitted_ones_times_the_factor():
         np.testing.assert_allclose(got, want)
     oracle = condition(expected, "matern52", obs, actions)
     np.testing.assert_allclose(stretched.mean(obs + 0.3), oracle.mean(obs + 0.3), rtol=1e-6)
+    assert stretched.summary()["stretch"] == 2.5
 
 
 def test_progress_ends_at_the_announced_total():

@@ -33,7 +33,8 @@ def fit_gp(
 
     show(0)
     params = fit.params._replace(lengthscales=config.stretch * fit.params.lengthscales)
-    reference = condition(params, fit.kernel, obs, actions, config, _report(fit), show)
+    report = _report(fit) | {"stretch": config.stretch}
+    reference = condition(params, fit.kernel, obs, actions, config, report, show)
     advance(config.total_steps, "done")
     return reference
 
