@@ -18,7 +18,7 @@ def test_a_row_for_each_group_with_a_dot_for_each_run_and_their_mean(monkeypatch
         inner(figure, *args, **kwargs)
 
     monkeypatch.setattr(Figure, "savefig", savefig)
-    groups = {"first": [run(0.2, np.nan, 0.5), run(0.4, 0.7)], "a $\\cost$": [run(0.3, 1.0)]}
+    groups = {"first": [run(0.2, np.nan, 0.5), run(0.4, 0.7)], "a $\\cost$": [run(0.9, 1.0)]}
     draw_ends(groups, tmp_path / "ends.png", "title")
     (axis,) = axes
     start, mean, *rows = [(list(line.get_xdata()), line.get_ydata()) for line in axis.lines]

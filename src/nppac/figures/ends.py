@@ -13,21 +13,20 @@ Metrics = Mapping[str, np.ndarray]
 
 
 def draw_ends(groups: Mapping[str, Sequence[Metrics]], path: str | Path, title: str) -> None:
-    """The last evaluation of every run; grey lines show the mean start and the first row's mean."""
+    """The last evaluation of every run; grey lines show where the first row began and ended."""
     measure = evaluation_measure([run for runs in groups.values() for run in runs])
-    starts, ends = {}, {}
-    for name, runs in groups.items():
-        starts[name], ends[name], _ = evaluation_summary(runs)
+    ends = {name: evaluation_summary(runs)[1] for name, runs in groups.items()}
+    began, ended, _ = evaluation_summary(next(iter(groups.values())))
     figure, axis = plt.subplots(figsize=(8, 1.2 + 0.28 * len(groups)), layout="constrained")
-    axis.axvline(float(np.mean([s for v in starts.values() for s in v])), color="0.6", ls=":")
-    axis.axvline(float(np.mean(next(iter(ends.values())))), color="0.6", ls="--")
+    axis.axvline(float(np.mean(began)), color="0.6", ls=":")
+    axis.axvline(float(np.mean(ended)), color="0.6", ls="--")
     for row, values in enumerate(ends.values()):
         axis.plot(values, [row] * len(values), "o", color=COLOURS[0], alpha=0.5, ms=5)
         axis.plot([np.mean(values)], [row], "|", color=COLOURS[0], ms=15, mew=2.5)
     axis.set_yticks(range(len(ends)), list(ends), parse_math=False)
     axis.set_ylim(len(ends) - 0.5, -0.5)  # the first row on top
     # Under the whole figure: below the axis alone, long names of rows would push it off the edge.
-    label = f"{measure}, last evaluation (dotted: mean before the first step)"
+    label = f"{measure}, last evaluation (dotted: the first row's before the first step)"
     figure.supxlabel(label, fontsize="medium")
     axis.grid(axis="x", alpha=0.3)
     axis.set_title(title, parse_math=False)
