@@ -67,8 +67,7 @@ ANCHORED_LOCOMOTION = replace(
     discount=0.98,
     smoothing=0.01,
 )
-# Where a fall ends the episode, noise as large as the reference's tells the critics which way is
-# better, and the policy may follow them further.
+# What Ant improved with and Walker2d stopped falling with; noise and weight were changed together.
 ANCHORED_FALLING = replace(ANCHORED_LOCOMOTION, temperature=0.005, spread=1.0)
 ANCHORED = {
     "door": ANCHORED_DOOR,
