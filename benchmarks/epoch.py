@@ -26,7 +26,12 @@ from rich.table import Table
 from epochs import endless, epoch_seconds, random_gp, random_network
 from nppac.cli.show import console
 from nppac.references import ConstantVarianceReference, Reference, UniformReference
-from nppac.tasks import action_dim, get_task, make_env, obs_dim
+from nppac.tasks import (
+    action_dim,
+    get_task,
+    make_env,
+    obs_dim,
+)
 from rounds import against, by_turns, machine, medians, ratios, write_record
 
 POINTS = (1_000, 5_000, 15_000, 50_000, 100_000)

@@ -8,16 +8,16 @@ from typing import Any, cast
 import jax
 import numpy as np
 
-from nppac.checkpoint import Progress
-from nppac.presets import preset
+from nppac.agents.replay import empty_replay
 from nppac.references import GPConfig, NetworkConfig, Reference, fit_network
-from nppac.references.gp import GPReference
-from nppac.references.marginal_likelihood import GPParams
-from nppac.replay import empty_replay
-from nppac.run_config import RunConfig
-from nppac.runs import make_problem
+from nppac.references.gp.likelihood import GPParams
+from nppac.references.gp.reference import GPReference
 from nppac.tasks import get_task
-from nppac.training import Run, run_epoch
+from nppac.training.checkpoint import Progress
+from nppac.training.config import RunConfig
+from nppac.training.loop import Run, run_epoch
+from nppac.training.presets import preset
+from nppac.training.problem import make_problem
 
 
 def endless(task: str, method: str = "nppac") -> RunConfig:

@@ -14,8 +14,9 @@ from typing import Any
 
 import jax
 
-from nppac import training, updates
 from nppac.cli import main
+from nppac.training import loop as training
+from nppac.training import updates
 
 MARKS = {"imported": time.time()}
 

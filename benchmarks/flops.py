@@ -23,7 +23,7 @@ def update_flops(agent: KLActorCritic, obs_dim: int, action_dim: int, batch_size
     """
     policy = layer_products(obs_dim, agent.policy_hidden, 2 * action_dim)
     critic = layer_products(obs_dim + action_dim, agent.critic_hidden, 1)
-    target = sum(policy) + agent.critics * sum(critic)
-    critics = agent.critics * (3 * sum(critic) - critic[0])
-    improvement = 3 * sum(policy) - policy[0] + agent.critics * 2 * sum(critic)
-    return batch_size * (agent.critic_updates * (target + critics) + improvement)
+    target = sum(policy) + agent.num_qs * sum(critic)
+    num_qs = agent.num_qs * (3 * sum(critic) - critic[0])
+    improvement = 3 * sum(policy) - policy[0] + agent.num_qs * 2 * sum(critic)
+    return batch_size * (agent.utd_ratio * (target + num_qs) + improvement)

@@ -25,11 +25,11 @@ from typing import IO
 import numpy as np
 
 from nppac.demos import load_demos
-from nppac.presets import preset
 from nppac.references import GPReference, condition
-from nppac.references.gp_config import GPConfig
-from nppac.references.gp_fit import fit_hyperparameters
+from nppac.references.gp.config import GPConfig
+from nppac.references.gp.fit import fit_hyperparameters
 from nppac.tasks import get_task, make_env
+from nppac.training.presets import preset
 from rounds import machine, write_record
 
 PEERS = Path(__file__).with_name("gp_peers.py")

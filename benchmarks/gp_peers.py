@@ -46,7 +46,7 @@ def subset(n, points):
 
 def ours(report, data, settings, **changes):
     from nppac.references import GPConfig, condition
-    from nppac.references.gp_fit import fit_hyperparameters
+    from nppac.references.gp.fit import fit_hyperparameters
 
     config = GPConfig(**{**settings["ours"], "kernel": settings["kernel"], **changes})
     seconds, fit = timed(lambda: fit_hyperparameters(data["obs"], data["actions"], config))

@@ -17,15 +17,21 @@ from rich.table import Table
 
 from nppac.agents.base import Agent, ReplayAgent
 from nppac.agents.methods import METHODS
+from nppac.agents.replay import Replay, as_replay
 from nppac.cli.show import console
-from nppac.files import write_json
-from nppac.presets import preset
-from nppac.provenance import commit
 from nppac.references import ConstantVarianceReference, UniformReference
-from nppac.replay import Replay, as_replay, transitions
-from nppac.tasks import action_dim, get_task, make_env, obs_dim
+from nppac.tasks import (
+    action_dim,
+    get_task,
+    make_env,
+    obs_dim,
+)
+from nppac.training.presets import preset
+from nppac.training.transitions import transitions
+from nppac.training.updates import run_updates
 from nppac.types import Episode
-from nppac.updates import run_updates
+from nppac.utils.files import write_json
+from nppac.utils.provenance import commit
 
 RECORD = "results/benchmarks/methods.json"
 EPISODES, LENGTH = 10, 500
@@ -82,7 +88,7 @@ def main() -> None:
     table = Table("method", "updates/s", "beside SAC", "critic steps in each")
     for name, median in sorted(medians.items(), key=lambda item: -item[1]):
         epochal = isinstance(agents[name], ReplayAgent)
-        steps = "" if epochal else getattr(agents[name], "critic_updates", 1)
+        steps = "" if epochal else getattr(agents[name], "utd_ratio", 1)
         table.add_row(name, f"{median:.0f}", f"{median / medians['sac']:.2f}", str(steps))
     console().print(table)
     record = {"settings": vars(args), "updates_per_second": rates, "commit": commit()}

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.files import write_json
-from nppac.provenance import commit
-from nppac.references.dropout import RATE
-from nppac.references.ensemble import MEMBERS, WEIGHT_DECAY
-from nppac.references.network_config import NetworkConfig
-from nppac.references.network_epoch import Data
-from nppac.references.network_train import train
+from nppac.references.neural.config import NetworkConfig
+from nppac.references.neural.dropout import RATE
+from nppac.references.neural.ensemble import MEMBERS, WEIGHT_DECAY
+from nppac.references.neural.epoch import Data
+from nppac.references.neural.fit import fit_networks
+from nppac.utils.files import write_json
+from nppac.utils.provenance import commit
 
 RECORD = Path(__file__).parents[1] / "results" / "benchmarks" / "references.json"
 OBSERVATIONS, ACTIONS = 39, 28  # the door's
@@ -56,10 +56,12 @@ def main() -> None:
     data = synthetic_data(args.points)
     config = NetworkConfig(tikhonov=WEIGHT_DECAY / 2, max_epochs=args.epochs, patience=args.epochs)
     fits: dict[str, Callable[[], object]] = {
-        "network": lambda: train(data, config),
-        "dropout": lambda: train(data, config, dropout=RATE),
-        "ensemble": lambda: train(data, config, members=MEMBERS),
-        "ensemble, one vmapped call": lambda: train(data, config, members=MEMBERS, stacked=True),
+        "network": lambda: fit_networks(data, config),
+        "dropout": lambda: fit_networks(data, config, dropout=RATE),
+        "ensemble": lambda: fit_networks(data, config, members=MEMBERS),
+        "ensemble, one vmapped call": lambda: fit_networks(
+            data, config, members=MEMBERS, stacked=True
+        ),
     }
     seconds = measure(fits, args.rounds)
     medians = {name: statistics.median(values) for name, values in seconds.items()}

@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from nppac.files import write_json
-from nppac.provenance import commit
+from nppac.utils.files import write_json
+from nppac.utils.provenance import commit
 
 RECORDS = Path(__file__).parents[1] / "results" / "benchmarks"
 

@@ -6,7 +6,7 @@ python benchmarks/tables.py
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from nppac.files import read_json
+from nppac.utils.files import read_json
 from rounds import RECORDS, medians
 
 NAMES = {"sac": "nppac, SAC", "nppac": "nppac, N-PPAC", "sbx": "SBX", "sb3": "Stable-Baselines3"}

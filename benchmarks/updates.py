@@ -21,9 +21,9 @@ import peers
 from flops import update_flops
 from methods import synthetic_replay
 from nppac.cli.show import console
-from nppac.presets import preset
+from nppac.training.presets import preset
+from nppac.training.updates import run_updates
 from nppac.types import Family
-from nppac.updates import run_updates
 from peak import layer_peak, layers_of, square_peak
 from rounds import against, by_turns, machine, medians, write_record
 

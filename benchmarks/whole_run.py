@@ -25,13 +25,19 @@ import jax
 from rich.table import Table
 
 from epochs import random_gp
-from nppac import runs, training
 from nppac.cli.show import console
-from nppac.presets import preset
 from nppac.references import GPConfig
-from nppac.run_config import RunConfig
-from nppac.runs import start_run
-from nppac.tasks import action_dim, get_task, make_env, obs_dim
+from nppac.tasks import (
+    action_dim,
+    get_task,
+    make_env,
+    obs_dim,
+)
+from nppac.training import loop as training
+from nppac.training import runs
+from nppac.training.config import RunConfig
+from nppac.training.presets import preset
+from nppac.training.runs import start_run
 from rounds import against, machine, write_record
 
 POINTS = {"door": 5_000, "halfcheetah": 15_000}
@@ -86,7 +92,7 @@ def profiled(profile: Profile) -> Iterator[None]:
     """Training whose parts are timed."""
     places: list[tuple[Any, str, str]] = [
         (training, "demo_transitions", "reference"),
-        (training, "clone_demos", "pretraining"),
+        (training, "pretrain_on_demos", "pretraining"),
         (training, "collect", "collecting"),
         (training, "transitions", "reference"),
         (training, "insert", "replay insert"),

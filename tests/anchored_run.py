@@ -5,22 +5,23 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from nppac.agents.anchored import Anchored
-from nppac.checkpoint import Progress, save_checkpoint
-from nppac.files import write_json
-from nppac.networks import MLP
+from nppac.agents.nppac_anchored import Anchored
+from nppac.agents.replay import empty_replay, insert
+from nppac.nn.mlp import MLP
 from nppac.references import NetworkConfig
-from nppac.references.network import NetworkReference
-from nppac.references.network_base import Parts
-from nppac.references.network_query import Standardiser
-from nppac.replay import empty_replay, insert, transitions
-from nppac.results import CHECKPOINT_FILE, CONFIG_FILE, REFERENCE_FILE
-from nppac.rollout import rollout
-from nppac.run_config import to_json
+from nppac.references.neural.base import Parts
+from nppac.references.neural.network import NetworkReference
+from nppac.references.neural.query import Standardiser
 from nppac.tasks import get_task, make_env
+from nppac.tasks.rollout import rollout
+from nppac.training.checkpoint import Progress, save_checkpoint
+from nppac.training.config import to_json
+from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE, REFERENCE_FILE
+from nppac.training.transitions import transitions
+from nppac.utils.files import write_json
 from toy_task import ACTION_DIM, OBS_DIM, TASK, expert, make_config
 
-AGENT = Anchored(policy_hidden=(8,), critic_hidden=(4,), critics=1)
+AGENT = Anchored(policy_hidden=(8,), critic_hidden=(4,), num_qs=1)
 CAPACITY = 40
 
 

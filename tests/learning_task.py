@@ -8,14 +8,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from nppac.demos import demos_from_episodes, load_demos, save_demos
-from nppac.evaluation import evaluate
-from nppac.presets import preset
+from nppac.evaluation.evaluate import evaluate
+from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.references import NetworkConfig, fit_network
-from nppac.results import METRICS_FILE, load_metrics
-from nppac.rollout import episode_seeds, rollout
-from nppac.runs import start_run
 from nppac.tasks import get_task, make_env
-from nppac.trained import load_policy
+from nppac.tasks.rollout import episode_seeds, rollout
+from nppac.training.presets import preset
+from nppac.training.restore import load_run_policy
+from nppac.training.runs import start_run
 
 TASK = "Pendulum-v1"
 STEPS = 10_000
@@ -26,7 +26,7 @@ AGENT = {
     "critic_hidden": (64, 64),
     "learning_rate": 3e-3,
     "discount": 0.98,
-    "smoothing": 0.02,
+    "tau": 0.02,
 }
 SCHEDULE = {
     "steps": STEPS,
@@ -39,14 +39,14 @@ SCHEDULE = {
 # Weighted imitation explores with the noise it imitates: little, if there is one demonstration.
 OWN: dict[str, dict[str, object]] = {
     "nppac": {"temperature": 0.01, "exploration": 1.0},
-    "nppac-anchored": {"temperature": 0.1, "policy_waits": 1_000, "critic_updates": 1},
+    "nppac-anchored": {"temperature": 0.1, "critic_warmup_updates": 1_000, "utd_ratio": 1},
     "brac": {"temperature": 0.01, "exploration": 1.0},
-    "rlpd": {"critic_updates": 1, "random_steps": 1_000, "warmup_steps": 1_000},
+    "rlpd": {"utd_ratio": 1, "random_steps": 1_000, "warmup_steps": 1_000},
     "awac": {"advantage_scale": 0.3, "exploration": 3.0},
     "bear": {"cvae_hidden": (64, 64), "warmup_updates": 1_000, "steps": 20_000},
     "abm": {"exploration": 3.0, "steps": 20_000},
     "awr": {"policy_learning_rate": 1e-3, "steps": 100_000},
-    "dapg": {"critic_updates": 100, "steps": 100_000, "epoch_steps": 2_000},
+    "dapg": {"utd_ratio": 100, "steps": 100_000, "epoch_steps": 2_000},
 }
 
 
@@ -78,7 +78,7 @@ def known_settings(settings, wanted):
 def demonstrate(directory: Path) -> Path:
     """Train SAC, let it act, and keep one episode; the file that holds it."""
     start_run(settings("sac", 0, None), directory / "expert")
-    _, act = load_policy(directory / "expert")
+    _, act = load_run_policy(directory / "expert")
     envs = [make_env(get_task(TASK))]
     episodes = rollout(envs, act, [next(episode_seeds(7, "demonstration"))])
     path = directory / "demonstration.npz"

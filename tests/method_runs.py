@@ -5,11 +5,11 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 
+from nppac.evaluation.metrics import load_metrics
 from nppac.references import UniformReference
-from nppac.results import load_metrics
-from nppac.rollout import rollout
 from nppac.tasks import get_task, make_env
-from nppac.training import Problem, train
+from nppac.tasks.rollout import rollout
+from nppac.training.loop import Problem, train_to_end
 from nppac.types import Batch, ReferenceStats
 from toy_task import ACTION_DIM, OBS_DIM, SCHEDULE, TASK, expert
 
@@ -32,6 +32,11 @@ def make_batch(count=BATCH):
     )
 
 
+def stacked(batch):
+    """The batch as the only minibatch of an update, with the leading axis of a UTD ratio of 1."""
+    return jax.tree.map(lambda column: column[None], batch)
+
+
 def train_on_demos(agent, directory):
     """A short run with rewarded demonstrations in the replay, and its metrics."""
     spec = get_task(TASK)
@@ -45,5 +50,5 @@ def train_on_demos(agent, directory):
         action_dim=ACTION_DIM,
     )
     schedule = replace(SCHEDULE, demos_in_replay=True, offline_updates=10)
-    run = train(problem, agent, schedule, 0, directory)
+    run = train_to_end(problem, agent, schedule, 0, directory)
     return run, load_metrics(directory / "metrics.csv")

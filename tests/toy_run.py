@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from nppac.evaluation.metrics import load_metrics
 from nppac.references import Reference
-from nppac.results import load_metrics
-from nppac.rollout import collect
 from nppac.tasks import get_task, make_env
-from nppac.training import train
+from nppac.tasks.rollout import collect
+from nppac.training.loop import train_to_end
+from nppac.training.problem import Problem
 from nppac.types import ReferenceStats
-from nppac.warm_start import Problem
 from toy_task import ACTION_DIM, AGENT, OBS_DIM, SCHEDULE, TASK, expert
 
 
@@ -48,7 +48,7 @@ def make_problem(reference=None, demos=()):
 
 def run(directory, schedule=SCHEDULE, seed=0, agent=AGENT, **problem):
     directory.mkdir(exist_ok=True)
-    return train(make_problem(**problem), agent, schedule, seed, directory)
+    return train_to_end(make_problem(**problem), agent, schedule, seed, directory)
 
 
 def column(directory, name):

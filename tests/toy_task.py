@@ -14,13 +14,13 @@ import numpy as np
 from gymnasium import spaces
 
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.schedule import Schedule
 from nppac.demos import demos_from_episodes, save_demos
+from nppac.evaluation.metrics import CLOCK_COLUMNS, COLUMNS
 from nppac.references import GPConfig
-from nppac.results import CLOCK_COLUMNS, COLUMNS
-from nppac.rollout import rollout
-from nppac.run_config import RunConfig
-from nppac.schedule import Schedule
 from nppac.tasks import get_task, make_env
+from nppac.tasks.rollout import rollout
+from nppac.training.config import RunConfig
 
 TASK = "toy_task:nppac-toy/Reach-v0"
 OBS_DIM, ACTION_DIM, HORIZON = 3, 2, 7

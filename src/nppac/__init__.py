@@ -5,7 +5,9 @@ KL-regularised actor-critic against it. The reference is a Gaussian process post
 predictive variance grows away from the data instead of collapsing.
 """
 
-from nppac.plain_policy import PlainPolicy, load_policy
+from nppac.deploy.numpy_policy import NumpyPolicy
+from nppac.deploy.numpy_policy import load_numpy_policy as load_policy
+from nppac.utils.version import VERSION
 
-__all__ = ["PlainPolicy", "load_policy"]
-__version__ = "0.1.0"
+__all__ = ["NumpyPolicy", "load_policy"]
+__version__ = VERSION

@@ -20,7 +20,7 @@ class ReferenceStats(NamedTuple):
     scale: Any
 
 
-class Ahead(NamedTuple):
+class NStepOutcome(NamedTuple):
     """What follows each transition of a minibatch, up to n steps within its own episode.
 
     `reward` = Σ_{j<n} γʲ r_{t+j}; `obs` is the state after them, where the reference says
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
     """A minibatch of transitions with the reference's statistics at both ends.
 
     `episode_end` is 1 at the last transition of an episode, be it a termination, a time limit or
-    the end of collecting; `ahead` is there only for agents that ask for it.
+    the end of collecting; `n_step` is there only for agents that ask for it.
     """
 
     obs: Any
@@ -48,10 +48,10 @@ class Batch(NamedTuple):
     reference: ReferenceStats
     next_reference: ReferenceStats
     episode_end: Any
-    ahead: Ahead | None = None
+    n_step: NStepOutcome | None = None
 
 
-class Demonstrated(NamedTuple):
+class DemoBatch(NamedTuple):
     """States to pretrain a policy on: what the expert did there, and what the reference says."""
 
     obs: Any

@@ -8,13 +8,13 @@ from nppac.agents.abm import (
     ABM,
     improvement_loss,
     improvement_weights,
-    lookahead_return,
+    n_step_return,
     temperature_dual,
     weights_kl,
 )
-from nppac.agents.losses import imitation_loss
-from nppac.presets import preset
-from nppac.types import Ahead, ReferenceStats
+from nppac.agents.common.losses import imitation_loss
+from nppac.training.presets import preset
+from nppac.types import NStepOutcome, ReferenceStats
 
 KEY = jax.random.key(0)
 TWO = jnp.array([[1.0], [0.0]])  # the values of two samples at one state
@@ -27,10 +27,10 @@ def small_agent(**settings):
 
 def make_batch_ahead(reward=0.0):
     batch = make_batch()
-    ahead = Ahead(
+    n_step_outcome = NStepOutcome(
         jnp.full(BATCH, reward), batch.next_obs, jnp.full(BATCH, 0.9), batch.next_reference
     )
-    return batch._replace(ahead=ahead)
+    return batch._replace(n_step=n_step_outcome)
 
 
 def test_weights_and_dual_of_two_samples():
@@ -60,10 +60,10 @@ def test_the_improvement_loss_by_hand():
 
 
 def test_the_return_ahead_by_hand():
-    ahead = Ahead(
+    n_step_outcome = NStepOutcome(
         jnp.array([1.0, 2.0]), jnp.zeros((2, 3)), jnp.array([0.5, 0.0]), ReferenceStats(None, None)
     )
-    np.testing.assert_allclose(lookahead_return(ahead, jnp.array([4.0, 9.0])), [3.0, 2.0])
+    np.testing.assert_allclose(n_step_return(n_step_outcome, jnp.array([4.0, 9.0])), [3.0, 2.0])
 
 
 def gradient_of_cloning(state, batch):
@@ -106,7 +106,7 @@ def test_acceptance_follows_the_return_ahead():
     """Half of the rows lead to riches; their actions, and no others, are imitated."""
     agent, batch = small_agent(), make_batch_ahead()
     reward = jnp.where(jnp.arange(BATCH) < BATCH // 2, 1e3, -1e3)
-    batch = batch._replace(ahead=batch.ahead._replace(reward=reward))
+    batch = batch._replace(n_step=batch.n_step._replace(reward=reward))
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     _, info = agent.update_prior(state, batch, KEY)
     log_prob = state.prior.log_prob(batch.obs, batch.action)[: BATCH // 2]
@@ -142,12 +142,12 @@ def test_the_temperature_falls_while_the_improvement_is_too_timid():
 
 
 def test_an_update_draws_the_returns_ahead():
-    agent = small_agent(lookahead=7, discount=0.9)
-    assert agent.draw(32)._asdict() == {
+    agent = small_agent(n_step=7, discount=0.9)
+    assert agent.batch_spec(32)._asdict() == {
         "replayed": 32,
         "demonstrated": 0,
-        "minibatches": 1,
-        "lookahead": 7,
+        "minibatches": None,
+        "n_step": 7,
         "discount": 0.9,
     }
 
@@ -162,7 +162,7 @@ def test_a_value_is_the_mean_over_actions_of_the_least_target_critic():
 
 
 def test_a_run_from_demonstrations_with_rewards(tmp_path):
-    agent = small_agent(lookahead=3, discount=0.5, learning_rate=1e-2, smoothing=1.0)
+    agent = small_agent(n_step=3, discount=0.5, learning_rate=1e-2, tau=1.0)
     run, metrics = train_on_demos(agent, tmp_path)
     assert run.progress.updates > 0
     assert 0 < metrics["accepted"][-1] <= 1

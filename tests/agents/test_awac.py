@@ -7,8 +7,8 @@ import pytest
 
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
 from nppac.agents.awac import AWAC
-from nppac.agents.losses import advantage_weights, td_target, weighted_imitation_loss
-from nppac.errors import UserError
+from nppac.agents.common.losses import advantage_weights, td_target, weighted_imitation_loss
+from nppac.utils.errors import UserError
 
 KEY = jax.random.key(0)
 ADVANTAGES = jnp.array([1.0, 0.0, -1.0])
@@ -95,11 +95,11 @@ def test_weight_decay_pulls_the_policy_to_zero():
 
 
 def test_an_update_takes_replayed_rows_alone():
-    assert small_agent().draw(32)._asdict() == {
+    assert small_agent().batch_spec(32)._asdict() == {
         "replayed": 32,
         "demonstrated": 0,
-        "minibatches": 1,
-        "lookahead": 0,
+        "minibatches": None,
+        "n_step": 0,
         "discount": 1.0,
     }
 

@@ -4,14 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from episodes import KEY, episode_replay, with_dirt
 
+from episodes import KEY, episode_replay, with_dirt
 from nppac.agents.awr import AWR, box_violation, imitation_weights
 from nppac.agents.base import MinibatchAgent, ReplayAgent
-from nppac.errors import UserError
-from nppac.results import load_metrics
-from nppac.runs import start_run
-from nppac.types import Demonstrated, ReferenceStats
+from nppac.evaluation.metrics import load_metrics
+from nppac.training.runs import start_run
+from nppac.types import DemoBatch, ReferenceStats
+from nppac.utils.errors import UserError
 from toy_task import SCHEDULE, TASK, make_config, write_demos
 
 SMALL = AWR(
@@ -85,10 +85,10 @@ def test_cloning_imitates():
     agent = dataclasses.replace(SMALL, policy_learning_rate=1e-2)
     state, obs = agent.init(KEY, 3, 2), jax.random.normal(KEY, (64, 3))
     action = 0.5 * jnp.tanh(obs[:, :2])
-    shown = Demonstrated(obs, action, ReferenceStats(action, jnp.ones_like(action)))
+    demo_batch = DemoBatch(obs, action, ReferenceStats(action, jnp.ones_like(action)))
     before = float(jnp.mean((agent.mode(state, obs, None) - action) ** 2))
     for i in range(200):
-        state, info = agent.clone(state, shown, jax.random.fold_in(KEY, i), "uniform")
+        state, info = agent.pretrain_step(state, demo_batch, jax.random.fold_in(KEY, i), "uniform")
     assert np.isfinite(float(info["pretrain_loss"]))
     assert float(jnp.mean((agent.mode(state, obs, None) - action) ** 2)) < 0.2 * before
 

@@ -15,10 +15,10 @@ from nppac.agents.bear import (
     mmd,
     unsquashed_samples,
 )
-from nppac.agents.cvae import CVAE, cvae_loss
-from nppac.agents.steps import descend
-from nppac.errors import UserError
-from nppac.presets import preset
+from nppac.agents.common.cvae import CVAE, cvae_loss
+from nppac.agents.common.sampling import gradient_step
+from nppac.training.presets import preset
+from nppac.utils.errors import UserError
 
 KEY = jax.random.key(0)
 KERNELS = ("laplacian", "gaussian")
@@ -96,7 +96,7 @@ def test_the_autoencoder_learns_both_modes_of_each_state():
     cvae, optimiser = CVAE(KEY, 1, 1, (32, 32)), optax.adam(3e-3)
 
     def step(carry, key):
-        *carry, value = descend(
+        *carry, value = gradient_step(
             lambda cvae: cvae.loss(obs, action, key), carry[0], optimiser, carry[1]
         )
         return tuple(carry), value

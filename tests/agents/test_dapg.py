@@ -4,16 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from episodes import KEY, episode_batch, episode_replay, with_dirt
 from jax.flatten_util import ravel_pytree
 
+from episodes import KEY, episode_batch, episode_replay, with_dirt
 from nppac.agents.base import MinibatchAgent, ReplayAgent
 from nppac.agents.dapg import DAPG
-from nppac.errors import UserError
-from nppac.replay import as_replay
-from nppac.results import load_metrics
-from nppac.runs import start_run
-from nppac.types import Demonstrated, ReferenceStats
+from nppac.agents.replay import as_replay
+from nppac.evaluation.metrics import load_metrics
+from nppac.training.runs import start_run
+from nppac.types import DemoBatch, ReferenceStats
+from nppac.utils.errors import UserError
 from toy_task import SCHEDULE, make_config, write_demos
 
 SMALL = DAPG(policy_hidden=(6,), critic_hidden=(16,), critic_updates=20, minibatch_size=8)
@@ -63,8 +63,8 @@ def test_the_gradient_is_that_of_the_equation():
 
     def objective(policy):
         own = policy.log_prob(replay.storage.obs, replay.storage.action)
-        shown = policy.log_prob(demos.storage.obs, demos.storage.action)
-        return (own * advantage).mean() + 0.3 * 0.95**2 * 20 / 40 * shown.mean()
+        demo_batch = policy.log_prob(demos.storage.obs, demos.storage.action)
+        return (own * advantage).mean() + 0.3 * 0.95**2 * 20 / 40 * demo_batch.mean()
 
     expected = ravel_pytree(jax.grad(objective)(state.policy))[0]
     moved = ravel_pytree(after.policy)[0] - ravel_pytree(state.policy)[0]
@@ -110,10 +110,10 @@ def test_the_scale_stops_at_its_floor_in_units_of_actions():
 def test_cloning_imitates_and_takes_its_scalings_from_the_demonstrations():
     state, obs = SMALL.init(KEY, 3, 2), 4.0 + 2.0 * jax.random.normal(KEY, (64, 3))
     action = 0.3 + 0.2 * jnp.tanh(obs[:, :2] - 4.0)
-    shown = Demonstrated(obs, action, ReferenceStats(action, jnp.ones_like(action)))
+    demo_batch = DemoBatch(obs, action, ReferenceStats(action, jnp.ones_like(action)))
     losses = []
     for i in range(400):
-        state, info = SMALL.clone(state, shown, jax.random.fold_in(KEY, i), "uniform")
+        state, info = SMALL.pretrain_step(state, demo_batch, jax.random.fold_in(KEY, i), "uniform")
         losses.append(float(info["pretrain_loss"]))
     assert losses[-1] < 0.2 * losses[0]
     np.testing.assert_allclose(state.scaling.mean, obs.mean(0), rtol=1e-4)

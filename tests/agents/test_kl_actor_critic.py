@@ -6,10 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from method_runs import stacked
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.errors import UserError
-from nppac.networks import MLP, NormalPolicy
-from nppac.types import Batch, Demonstrated, ReferenceStats
+from nppac.nn.mlp import MLP
+from nppac.nn.policies import NormalPolicy
+from nppac.types import Batch, DemoBatch, ReferenceStats
+from nppac.utils.errors import UserError
 
 OBS_DIM, ACTION_DIM, BATCH = 3, 6, 16
 KEY = jax.random.key(0)
@@ -126,22 +128,22 @@ def test_closed_form_kl_is_the_mean_of_sampled_ones():
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_a_target_of_no_critic_or_of_more_than_there_are_is_refused(count):
-    with pytest.raises(UserError, match=f"'target_critics' is {count}; there are 2"):
-        KLActorCritic(critics=2, target_critics=count)
+    with pytest.raises(UserError, match=f"'num_min_qs' is {count}; there are 2"):
+        KLActorCritic(num_qs=2, num_min_qs=count)
 
 
 def test_closed_form_kl_is_refused_for_the_squashed_head():
     agent = small_agent(kl="closed")
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     with pytest.raises(UserError, match="kl='sample'"):
-        agent.update(state, make_batch(), KEY, "normal")
+        agent.update(state, stacked(make_batch()), KEY, "normal")
 
 
 def test_smaller_reference_scale_means_larger_gradient():
     agent = small_agent(head="normal", temperature=1.0)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     gradients = [
-        float(agent.update(state, make_batch(scale), KEY, "normal")[1]["policy_gradient"])
+        float(agent.update(state, stacked(make_batch(scale)), KEY, "normal")[1]["policy_gradient"])
         for scale in (1.0, 0.1, 0.01)
     ]
     # ∇ log π0 grows as σ0⁻²: a hundredfold for each tenth, once it dominates.
@@ -152,7 +154,7 @@ def test_smaller_reference_scale_means_larger_gradient():
 def test_update_moves_targets_by_tau_and_keeps_a_fixed_temperature():
     agent = small_agent(temperature=0.3)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    after, info = agent.update(state, make_batch(), KEY, "normal")
+    after, info = agent.update(state, stacked(make_batch()), KEY, "normal")
     old, new, target = (
         tree.members.weights[0] for tree in (state.target_critic, after.critic, after.target_critic)
     )
@@ -163,7 +165,7 @@ def test_update_moves_targets_by_tau_and_keeps_a_fixed_temperature():
 def test_tuned_temperature_moves_towards_its_target():
     agent = small_agent(tune_temperature=True, target_kl=1e6)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    after, _ = agent.update(state, make_batch(), KEY, "normal")
+    after, _ = agent.update(state, stacked(make_batch()), KEY, "normal")
     assert float(after.log_temperature) < float(state.log_temperature)
 
 
@@ -171,10 +173,10 @@ def test_cloning_reduces_the_kl():
     agent, batch = small_agent(head="normal", kl="closed"), make_batch()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
 
-    shown = Demonstrated(batch.obs, batch.action, batch.reference)
+    demo_batch = DemoBatch(batch.obs, batch.action, batch.reference)
 
     def step(state, _):
-        return agent.clone(state, shown, KEY, "normal")
+        return agent.pretrain_step(state, demo_batch, KEY, "normal")
 
     _, info = jax.lax.scan(step, state, length=200)
     assert float(info["pretrain_loss"][-1]) < 0.7 * float(info["pretrain_loss"][0])

@@ -3,12 +3,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
+from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, stacked, train_on_demos
 from nppac.agents.base import split_rows
+from nppac.agents.common.losses import imitation_loss
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.losses import imitation_loss
 from nppac.agents.sac_bc import SACBC
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 KEY = jax.random.key(0)
 SHOWN = 6
@@ -30,9 +30,9 @@ class Prefers:
         return jnp.stack([value, value + 1.0])
 
 
-def filtered_loss(agent, policy, critic, shown):
-    mask = agent.preferred(policy, critic, shown)
-    return imitation_loss(policy.log_prob(shown.obs, shown.action), mask)
+def filtered_loss(agent, policy, critic, demo_batch):
+    mask = agent.preferred(policy, critic, demo_batch)
+    return imitation_loss(policy.log_prob(demo_batch.obs, demo_batch.action), mask)
 
 
 def leaves_are_zero(tree):
@@ -40,39 +40,39 @@ def leaves_are_zero(tree):
 
 
 def test_nothing_is_imitated_where_the_critics_prefer_the_policy():
-    agent, shown = small_agent(q_filter=True), make_batch(SHOWN)
+    agent, demo_batch = small_agent(q_filter=True), make_batch(SHOWN)
     policy = agent.init(KEY, OBS_DIM, ACTION_DIM).policy
     for sign, imitates in ((-1.0, False), (1.0, True)):  # demonstrated action worst, or best
-        critic = Prefers(shown.action, sign)
+        critic = Prefers(demo_batch.action, sign)
         value, gradient = jax.value_and_grad(
-            lambda policy, critic=critic: filtered_loss(agent, policy, critic, shown)
+            lambda policy, critic=critic: filtered_loss(agent, policy, critic, demo_batch)
         )(policy)
         assert (float(value) != 0.0) == imitates
         assert leaves_are_zero(gradient) != imitates
 
 
 def test_a_tie_is_not_imitated():
-    agent, shown = small_agent(q_filter=True), make_batch(SHOWN)
+    agent, demo_batch = small_agent(q_filter=True), make_batch(SHOWN)
     policy = agent.init(KEY, OBS_DIM, ACTION_DIM).policy
-    mask = agent.preferred(policy, lambda obs, action: jnp.zeros((2, len(obs))), shown)
+    mask = agent.preferred(policy, lambda obs, action: jnp.zeros((2, len(obs))), demo_batch)
     np.testing.assert_array_equal(mask, np.zeros(SHOWN))
 
 
 def test_without_the_filter_all_pairs_are_imitated():
-    agent, shown = small_agent(), make_batch(SHOWN)
+    agent, demo_batch = small_agent(), make_batch(SHOWN)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     np.testing.assert_array_equal(
-        agent.preferred(state.policy, Prefers(shown.action, -1.0), shown), np.ones(SHOWN)
+        agent.preferred(state.policy, Prefers(demo_batch.action, -1.0), demo_batch), np.ones(SHOWN)
     )
 
 
 def test_the_filter_admits_exactly_the_better_pairs():
-    agent, shown = small_agent(q_filter=True), make_batch(SHOWN)
+    agent, demo_batch = small_agent(q_filter=True), make_batch(SHOWN)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    demonstrated = np.min(state.critic(shown.obs, shown.action), axis=0)
-    own = np.min(state.critic(shown.obs, state.policy.mode(shown.obs)), axis=0)
+    demonstrated = np.min(state.critic(demo_batch.obs, demo_batch.action), axis=0)
+    own = np.min(state.critic(demo_batch.obs, state.policy.mode(demo_batch.obs)), axis=0)
     np.testing.assert_array_equal(
-        agent.preferred(state.policy, state.critic, shown), demonstrated > own
+        agent.preferred(state.policy, state.critic, demo_batch), demonstrated > own
     )
 
 
@@ -81,10 +81,10 @@ def test_the_policys_loss_is_sacs_and_the_weighted_imitation():
     batch, weight = make_batch(BATCH + SHOWN), 2.5
     agent, sac = small_agent(imitation_weight=weight), KLActorCritic(**SIZES)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    replayed, shown = split_rows(batch, BATCH)
-    after, info = agent.update(state, batch, KEY, "uniform")
-    sac_after, sac_info = sac.update(state, replayed, KEY, "uniform")
-    log_prob = state.policy.log_prob(shown.obs, shown.action)
+    replayed, demo_batch = split_rows(batch, BATCH)
+    after, info = agent.update(state, stacked(batch), KEY, "uniform")
+    sac_after, sac_info = sac.update(state, stacked(replayed), KEY, "uniform")
+    log_prob = state.policy.log_prob(demo_batch.obs, demo_batch.action)
     expected = float(sac_info["policy_loss"]) - weight * float(log_prob.mean())
     assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-5)
     assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
@@ -96,8 +96,8 @@ def test_without_weight_it_is_sac():
     batch = make_batch(BATCH + SHOWN)
     agent, sac = small_agent(imitation_weight=0.0), KLActorCritic(**SIZES)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    ours, _ = agent.update(state, batch, KEY, "uniform")
-    theirs, _ = sac.update(state, split_rows(batch, BATCH)[0], KEY, "uniform")
+    ours, _ = agent.update(state, stacked(batch), KEY, "uniform")
+    theirs, _ = sac.update(state, stacked(split_rows(batch, BATCH)[0]), KEY, "uniform")
     for left, right in zip(*map(jax.tree.leaves, (ours.policy, theirs.policy)), strict=True):
         np.testing.assert_allclose(left, right, atol=1e-6)
 
@@ -107,14 +107,14 @@ def test_several_critic_steps_take_a_minibatch_each_and_the_policy_the_last_ones
     other = one._replace(obs=-one.obs, action=-one.action, reward=-one.reward)
     several = jax.tree.map(lambda a, b: jnp.stack([a, b]), other, one)
     agent, sac = (
-        make(critic_updates=2) for make in (small_agent, lambda **k: KLActorCritic(**SIZES, **k))
+        make(utd_ratio=2) for make in (small_agent, lambda **k: KLActorCritic(**SIZES, **k))
     )
-    assert (agent.draw(BATCH).minibatches, agent.draw(BATCH).demonstrated) == (2, SHOWN)
+    assert (agent.batch_spec(BATCH).minibatches, agent.batch_spec(BATCH).demonstrated) == (2, SHOWN)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     _, info = agent.update(state, several, KEY, "uniform")
-    replayed, shown = split_rows(several, BATCH)
+    replayed, demo_batch = split_rows(several, BATCH)
     _, sac_info = sac.update(state, replayed, KEY, "uniform")
-    log_prob = state.policy.log_prob(shown.obs[-1], shown.action[-1])
+    log_prob = state.policy.log_prob(demo_batch.obs[-1], demo_batch.action[-1])
     expected = float(sac_info["policy_loss"]) - agent.imitation_weight * float(log_prob.mean())
     assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-5)
     assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
@@ -123,20 +123,20 @@ def test_several_critic_steps_take_a_minibatch_each_and_the_policy_the_last_ones
 def test_actions_on_the_boxs_border_have_a_finite_density():
     agent, batch = small_agent(), make_batch(BATCH + SHOWN)
     batch = batch._replace(action=jnp.sign(batch.action))
-    _, info = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), batch, KEY, "uniform")
+    _, info = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), stacked(batch), KEY, "uniform")
     assert all(np.isfinite(value) for value in info.values())
 
 
 def test_demonstrations_stand_behind_the_whole_minibatch():
-    draw = small_agent().draw(32)
-    assert (draw.replayed, draw.demonstrated, draw.minibatches, draw.lookahead) == (32, SHOWN, 1, 0)
+    draw = small_agent().batch_spec(32)
+    assert (draw.replayed, draw.demonstrated, draw.minibatches, draw.n_step) == (32, SHOWN, 1, 0)
 
 
 def test_settings_that_cannot_work_are_refused():
     for settings in (
         {"demo_batch_size": 0},
         {"imitation_weight": -1.0},
-        {"demo_share": 0.5},
+        {"offline_ratio": 0.5},
         {"head": "anchored"},
     ):
         with pytest.raises(UserError, match=next(iter(settings))):

@@ -6,8 +6,8 @@ import pytest
 
 from flops import update_flops
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.replay import empty_replay
-from nppac.updates import draw_batch
+from nppac.agents.replay import empty_replay
+from nppac.training.updates import draw_batch
 
 OBS_DIM, ACTION_DIM, BATCH = 5, 3, 8
 
@@ -30,13 +30,13 @@ def products(jaxpr) -> int:
     "agent",
     [
         KLActorCritic(policy_hidden=(16, 12), critic_hidden=(10, 14)),
-        KLActorCritic(policy_hidden=(16,), critic_hidden=(10, 14, 6), critics=3, critic_updates=2),
+        KLActorCritic(policy_hidden=(16,), critic_hidden=(10, 14, 6), num_qs=3, utd_ratio=2),
     ],
 )
 def test_every_product_of_an_update_is_counted(agent):
     state = agent.init(jax.random.key(0), OBS_DIM, ACTION_DIM)
     replay = empty_replay(BATCH, OBS_DIM, ACTION_DIM)._replace(size=jnp.int32(BATCH))
-    batch = draw_batch(replay, None, jax.random.key(0), agent.draw(BATCH))
+    batch = draw_batch(replay, None, jax.random.key(0), agent.batch_spec(BATCH))
     traced = jax.make_jaxpr(lambda *args: agent.update(*args, "uniform"))(
         state, batch, jax.random.key(0)
     )

@@ -7,8 +7,8 @@ import pytest
 
 from nppac.agents.methods import METHODS
 from nppac.cli.main import COMMANDS, HELP, RAW, main
-from nppac.errors import UserError
 from nppac.references import UniformReference
+from nppac.utils.errors import UserError
 from toy_task import FLAGS, TASK, write_demos
 
 from .mistakes import fails
@@ -28,7 +28,7 @@ from .mistakes import fails
         (["train", "--task", TASK, "--demos", "no.npz"], "No demonstrations 'no.npz'"),
         (["train", "--task", TASK], "The reference 'gp' needs demonstrations: give --demos"),
         (["train", "--task", TASK, "--steps", "7"], "'steps' is 7; it must be a positive multiple"),
-        (["train", "--critics", "0"], "'critics' is 0; it must be positive."),
+        (["train", "--num-qs", "0"], "'num_qs' is 0; it must be positive."),
         (["train", "--temperature", "0"], "'temperature' is 0.0; it must be positive."),
         (["train", "--discount", "1.5"], "'discount' is 1.5; it must be within 0 and 1."),
         (["train", "--policy-hidden", "0"], "The width of a hidden layer must be at least 1."),

@@ -25,7 +25,7 @@ def test_a_figure_its_data_and_its_record_are_written(tmp_path, monkeypatch, cap
         assert (tmp_path / "reproduction" / name).exists()
     record = json.loads((tmp_path / "reproduction" / "prop1.json").read_text())
     assert record["demos"]["pen"] == "other.npz"
-    assert record["effort"]["seeds"] == 5
+    assert record["budget"]["seeds"] == 5
     assert {"command", "commit"} <= record["provenance"].keys()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from nppac.cli import training
 from nppac.cli.main import main
-from nppac.results import load_metrics
+from nppac.evaluation.metrics import load_metrics
 from toy_task import FLAGS, assert_same_run, state_of
 
 TESTS = Path(__file__).parents[1]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.demos.build import build_episode
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 
 def test_columns_and_single_numbers_become_rows():

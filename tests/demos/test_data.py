@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nppac.demos import Demos
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from .samples import make_demos, make_episode
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from nppac.demos import convert, is_embedded, load_demos
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from .samples import (
     assert_same,

@@ -7,9 +7,9 @@ import pytest
 from demos.samples import make_demos, make_episode
 from nppac.demos import Demos, demos_from_episodes, load_demos, relabel, task_rewards, validate
 from nppac.demos.relabel import SEEDS, default_by, relabel_by_replay
-from nppac.errors import UserError
-from nppac.rollout import rollout
 from nppac.tasks import TaskSpec, get_task, make_env
+from nppac.tasks.rollout import rollout
+from nppac.utils.errors import UserError
 from toy_task import TASK, expert
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

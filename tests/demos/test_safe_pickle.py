@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nppac.demos.safe_pickle import load_pickle
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 
 def load(data: bytes):

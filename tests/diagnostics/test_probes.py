@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.diagnostics.probes import (
-    Ruler,
+    DistanceMetric,
     displaced,
     principal_components,
     principal_directions,
@@ -24,9 +24,9 @@ def obs():
 
 
 def test_a_step_of_length_one_moves_every_dimension_by_its_own_std(obs):
-    ruler = Ruler.of(obs)
+    metric = DistanceMetric.of(obs)
     base = obs[:200]
-    moved = displaced(ruler, base, random_directions(ruler, 200, RNG), (0.0, 1.0, 4.0))
+    moved = displaced(metric, base, random_directions(metric, 200, RNG), (0.0, 1.0, 4.0))
     np.testing.assert_allclose(moved[0], base, rtol=1e-6)
     np.testing.assert_array_equal(moved[..., 2], 7.0)  # nothing is known of its scale
     steps = (moved[2] - base)[:, :2] / obs.std(0)[:2]
@@ -34,10 +34,10 @@ def test_a_step_of_length_one_moves_every_dimension_by_its_own_std(obs):
 
 
 def test_distance_is_to_the_nearest_demonstration(obs):
-    ruler = Ruler.of(obs)
-    np.testing.assert_allclose(ruler.distance(obs[:5]), 0.0, atol=1e-9)
+    metric = DistanceMetric.of(obs)
+    np.testing.assert_allclose(metric.distance(obs[:5]), 0.0, atol=1e-9)
     far = np.array([[1e4 * obs[:, 0].std(), 0.0, 7.0]])
-    assert ruler.distance(far)[0] == pytest.approx(1e4 / np.sqrt(2), rel=1e-2)
+    assert metric.distance(far)[0] == pytest.approx(1e4 / np.sqrt(2), rel=1e-2)
 
 
 def test_principal_components_are_found_with_a_fixed_sign():
@@ -46,9 +46,9 @@ def test_principal_components_are_found_with_a_fixed_sign():
 
 
 def test_principal_directions_have_length_one_both_ways(obs):
-    ruler = Ruler.of(obs)
-    directions = principal_directions(ruler, obs, 40, RNG)
-    np.testing.assert_allclose(np.square(directions).sum(1) / ruler.moving, 1.0)
+    metric = DistanceMetric.of(obs)
+    directions = principal_directions(metric, obs, 40, RNG)
+    np.testing.assert_allclose(np.square(directions).sum(1) / metric.moving, 1.0)
     assert len({tuple(np.sign(d[np.abs(d).argmax()]).ravel()) for d in directions}) == 2
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.diagnostics.online import OnlinePolicy
-from nppac.diagnostics.profile import measure, profile, summarise
+from nppac.diagnostics.profile import measure, profile, summarise_states
 from nppac.types import ReferenceStats
 
 POLICY = OnlinePolicy()
@@ -10,9 +10,11 @@ POLICY = OnlinePolicy()
 
 def test_one_tight_dimension_shows_in_the_harmonic_mean():
     scale = np.array([[1.0, 0.1]])
-    point = summarise(measure("normal", ReferenceStats(0 * scale, scale), np.zeros(1), POLICY))
+    point = summarise_states(
+        measure("normal", ReferenceStats(0 * scale, scale), np.zeros(1), POLICY)
+    )
     assert point.variance == pytest.approx(0.505)
-    assert point.tightest_variance == pytest.approx(2 / 101)
+    assert point.harmonic_mean_variance == pytest.approx(2 / 101)
 
 
 def test_intervals_with_too_few_states_are_left_out():

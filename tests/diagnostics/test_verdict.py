@@ -7,8 +7,8 @@ LIMITS = Thresholds()
 LEVEL = {"random": Dip(0.5, 1.0)}
 
 
-def way(ratio=5.0, tightest=5.0, variance=0.1, gradient=10.0):
-    return OffData(100, variance, ratio, tightest, 0.0, 1.0, gradient)
+def way(ratio=5.0, harmonic_mean_variance=5.0, variance=0.1, gradient=10.0):
+    return OffData(100, variance, ratio, harmonic_mean_variance, 0.0, 1.0, gradient)
 
 
 @pytest.mark.parametrize(
@@ -27,19 +27,23 @@ def test_the_worst_way_decides(ways, verdict):
     assert judge(ways, LIMITS, LEVEL)[0] == verdict
 
 
-def point(distance, variance, tightest=None):
-    return Point(distance, 9, variance, variance, variance, tightest or variance, 1.0, 1.0)
+def point(distance, variance, harmonic_mean_variance=None):
+    return Point(
+        distance, 9, variance, variance, variance, harmonic_mean_variance or variance, 1.0, 1.0
+    )
 
 
 def test_a_dip_near_the_data_is_not_hidden_by_growth_beyond():
     on, far = point(0.0, 0.01), [point(1.0, 0.02), point(8.0, 1.0)]
-    for near, tightest, verdict in (
+    for near, harmonic_mean_variance, verdict in (
         (0.003, 0.003, "collapses"),
         (0.02, 0.009, "collapses"),
         (0.01, 0.01, "healthy"),
     ):
-        dip = deepest(on, [on, point(0.25, 0.001), point(0.5, near, tightest), *far], LIMITS)
-        assert dip == (0.5, pytest.approx(min(near, tightest) / 0.01))
+        dip = deepest(
+            on, [on, point(0.25, 0.001), point(0.5, near, harmonic_mean_variance), *far], LIMITS
+        )
+        assert dip == (0.5, pytest.approx(min(near, harmonic_mean_variance) / 0.01))
         said, sentence = judge(
             {"random": way()}, LIMITS, {"principal": Dip(4.0, 0.99), "random": dip}
         )

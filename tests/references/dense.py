@@ -3,7 +3,7 @@
 import numpy as np
 
 from nppac.references import GPParams
-from nppac.references.kernels import profile
+from nppac.references.gp.kernels import profile
 
 
 def make_problem(n=25, o=3, p=4, seed=0):

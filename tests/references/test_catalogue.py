@@ -3,7 +3,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
 from nppac.references import (
     REFERENCES,
     CustomReference,
@@ -13,8 +12,8 @@ from nppac.references import (
     fit_reference,
     fit_steps,
 )
-
-from . import small
+from nppac.utils.errors import UserError
+from references import small
 
 GP = GPConfig(kernel="rbf", max_steps=2, fit_points=30)
 NETWORK = replace(small.CONFIG, max_epochs=2)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
 from nppac.references import checked_answer
+from nppac.utils.errors import UserError
 
 GOOD = np.ones((2, 3))
 

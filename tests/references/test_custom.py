@@ -3,8 +3,8 @@ import sys
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
 from nppac.references import ConstantVarianceReference, CustomReference, load_reference
+from nppac.utils.errors import UserError
 
 MODULE = """
 import numpy as np

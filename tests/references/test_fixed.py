@@ -1,15 +1,14 @@
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
 from nppac.references import (
     ConstantVarianceReference,
     UniformReference,
     condition,
     load_reference,
 )
-
-from . import dense
+from nppac.utils.errors import UserError
+from references import dense
 
 
 def test_uniform_is_the_box():

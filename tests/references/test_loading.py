@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
-from nppac.files import write_arrays
 from nppac.references import load_reference
+from nppac.utils.errors import UserError
+from nppac.utils.files import write_arrays
 
 
 @pytest.mark.parametrize(

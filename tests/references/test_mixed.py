@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
 from nppac.references import (
     ConstantVarianceReference,
     CustomReference,
@@ -10,8 +9,8 @@ from nppac.references import (
     condition,
     fit_network,
 )
-
-from . import dense, small
+from nppac.utils.errors import UserError
+from references import dense, small
 
 
 def test_mean_of_one_and_scale_of_the_other(tmp_path):

@@ -3,7 +3,6 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from nppac.errors import UserError
 from nppac.references import (
     CustomReference,
     GPConfig,
@@ -12,8 +11,8 @@ from nppac.references import (
     given_reference,
     obtain,
 )
-
-from . import small
+from nppac.utils.errors import UserError
+from references import small
 
 
 def policy(obs):

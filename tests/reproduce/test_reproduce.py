@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from nppac.demos import demos_from_episodes, save_demos
-from nppac.errors import UserError
-from nppac.files import read_arrays
 from nppac.reproduce import FIGURES, reproduce
 from nppac.reproduce import sources as sources_module
-from nppac.reproduce.sources import Effort, task_sources
+from nppac.reproduce.sources import ComputeBudget, task_sources
 from nppac.types import Episode
+from nppac.utils.errors import UserError
+from nppac.utils.files import read_arrays
 
-TINY = Effort(epochs=2, seeds=2, grid=4, gp_points=20, gp_steps=2, demo_episodes=2)
+TINY = ComputeBudget(epochs=2, seeds=2, grid=4, gp_points=20, gp_steps=2, demo_episodes=2)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def door(tmp_path):
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
-    monkeypatch.setattr(Effort, "quick", classmethod(lambda cls: TINY))
+    monkeypatch.setattr(ComputeBudget, "quick", classmethod(lambda cls: TINY))
     monkeypatch.setattr(sources_module, "embedded_names", lambda: [])
 
 

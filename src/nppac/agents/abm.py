@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from nppac.agents.actor_critic import ActorCritic, Scalar, Values, require_positive
-from nppac.agents.base import Draw, Info
-from nppac.agents.losses import imitation_loss, td_target
-from nppac.agents.steps import descend, sample_often, value_each
-from nppac.networks import CriticEnsemble, HeadName, Policy, make_policy
-from nppac.types import Ahead, Batch, Family
+from nppac.agents.base import BatchSpec, Info
+from nppac.agents.common.actor_critic import ActorCritic, Scalar, Values, require_positive
+from nppac.agents.common.losses import imitation_loss, td_target
+from nppac.agents.common.sampling import gradient_step, sample_often, value_each
+from nppac.nn.critics import CriticEnsemble
+from nppac.nn.policies import HeadName, Policy, make_policy
+from nppac.types import Batch, Family, NStepOutcome
 
 LOG_TEMPERATURE_MIN = -18.0
 
@@ -42,7 +43,7 @@ class ABM(ActorCritic):
     """Head of policy and prior."""
     policy_hidden: tuple[int, ...] = (256, 256, 256, 256)
     """Widths of the hidden layers of policy and prior."""
-    lookahead: int = 10
+    n_step: int = 10
     """N: rewarded steps before the value of a state stands for the rest of the return."""
     value_samples: int = 4
     """Actions of the policy that the value of a state averages over."""
@@ -57,12 +58,12 @@ class ABM(ActorCritic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "lookahead", "value_samples", "prior_samples", "kl_limit")
+        require_positive(self, "n_step", "value_samples", "prior_samples", "kl_limit")
         require_positive(self, "temperature_rate")
 
-    def draw(self, batch_size: int) -> Draw:
+    def batch_spec(self, batch_size: int) -> BatchSpec:
         """Replayed transitions and what came of each."""
-        return Draw(batch_size, lookahead=self.lookahead, discount=self.discount)
+        return BatchSpec(batch_size, n_step=self.n_step, discount=self.discount)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> ABMState:
         """Policy, critics, a prior of the policy's make, and the starting temperature."""
@@ -100,11 +101,11 @@ class ABM(ActorCritic):
     ) -> tuple[ABMState, Info]:
         """One step of imitating the actions that did at least as well as expected."""
         here_key, there_key = jax.random.split(key)
-        ahead = cast(Ahead, batch.ahead)
-        value_ahead = self.value(state, ahead.obs, there_key)
-        advantage = lookahead_return(ahead, value_ahead) - self.value(state, batch.obs, here_key)
+        outcome = cast(NStepOutcome, batch.n_step)
+        value_ahead = self.value(state, outcome.obs, there_key)
+        advantage = n_step_return(outcome, value_ahead) - self.value(state, batch.obs, here_key)
         accepted = (advantage >= 0).astype(jnp.float32)
-        prior, optimiser, loss = descend(
+        prior, optimiser, loss = gradient_step(
             lambda prior: imitation_loss(prior.log_prob(batch.obs, batch.action), accepted),
             state.prior,
             self.policy_optimiser(),
@@ -126,7 +127,7 @@ class ABM(ActorCritic):
             return improvement_loss(log_prob, weights), None
 
         state, info, _ = self.step_policy(state, loss)
-        log_temperature, optimiser, dual = descend(
+        log_temperature, optimiser, dual = gradient_step(
             lambda log_eta: temperature_dual(q, jnp.exp(log_eta), self.kl_limit),
             state.log_temperature,
             optax.adam(self.temperature_rate),
@@ -138,9 +139,9 @@ class ABM(ActorCritic):
         return state, {**info, **own, "dual_loss": dual}
 
 
-def lookahead_return(ahead: Ahead, value: Values) -> Values:
+def n_step_return(outcome: NStepOutcome, value: Values) -> Values:
     """R_{t:N} = Σ_{j<N} γʲ r_{t+j} + γᴺ V̂(s_{t+N}), cut where the episode ends."""
-    return ahead.reward + ahead.discount * value
+    return outcome.reward + outcome.discount * value
 
 
 def improvement_weights(q: Sampled, temperature: Scalar | float) -> Sampled:

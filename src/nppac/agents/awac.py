@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from nppac.agents.actor_critic import ActorCritic, Networks, Scalar, Values, require_positive
 from nppac.agents.base import Info
-from nppac.agents.losses import advantage_weights, td_target, weighted_imitation_loss
-from nppac.networks import HeadName, Policy
+from nppac.agents.common.actor_critic import ActorCritic, Networks, Scalar, Values, require_positive
+from nppac.agents.common.losses import advantage_weights, td_target, weighted_imitation_loss
+from nppac.nn.policies import HeadName, Policy
 from nppac.types import Batch, Family
 
 

@@ -10,21 +10,23 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from nppac.agents.actor_critic import Scalar, apply, require_not_negative, require_positive
 from nppac.agents.base import Info
-from nppac.agents.episodic import (
+from nppac.agents.common.actor_critic import Scalar, apply, require_not_negative, require_positive
+from nppac.agents.common.episodic import (
     EpisodicAgent,
     Scaling,
-    descend,
+    descend_minibatches,
     explained_variance,
     filled,
     unscaled,
 )
-from nppac.agents.returns import Rows, generalised_advantage, standardised
-from nppac.distributions import normal_kl
-from nppac.networks import CRITIC_LAST_BOUND, MLP, LinearPolicy
-from nppac.replay import Replay, sample_rows
-from nppac.types import Demonstrated, Family, ReferenceStats
+from nppac.agents.common.returns import Rows, generalised_advantage, standardised
+from nppac.agents.replay import Replay, sample_rows
+from nppac.nn.critics import CRITIC_LAST_BOUND
+from nppac.nn.distributions import normal_kl
+from nppac.nn.mlp import MLP
+from nppac.nn.policies import LinearPolicy
+from nppac.types import DemoBatch, Family, ReferenceStats
 
 ADVANTAGE_EPSILON = 1e-5
 LAST_BOUND = 0.01
@@ -110,17 +112,17 @@ class AWR(EpisodicAgent):
         """The policy's mean."""
         return state.policy.mode(state.scaling.scaled(obs))
 
-    def clone(
-        self, state: AWRState, shown: Demonstrated, key: PRNGKeyArray, family: Family
+    def pretrain_step(
+        self, state: AWRState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
     ) -> tuple[AWRState, Info]:
         """One step on the policy's loss with equal weights."""
-        ones = jnp.ones(len(shown.obs))
-        state = state._replace(scaling=state.scaling.extended(shown.obs, ones))
-        obs = state.scaling.scaled(shown.obs)
+        ones = jnp.ones(len(demo_batch.obs))
+        state = state._replace(scaling=state.scaling.extended(demo_batch.obs, ones))
+        obs = state.scaling.scaled(demo_batch.obs)
 
         def loss(trunk: MLP) -> Scalar:
             policy = LinearPolicy(trunk, state.policy.log_scale)
-            return self.policy_loss(policy, obs, shown.action, ones)
+            return self.policy_loss(policy, obs, demo_batch.action, ones)
 
         value, grads = jax.value_and_grad(loss)(state.policy.trunk)
         trunk, optimiser = apply(
@@ -169,7 +171,7 @@ class AWR(EpisodicAgent):
             return self.policy_loss(policy, obs[rows], action[rows], weights[rows])
 
         rows = sample_rows(replay, key, self.policy_updates, self.minibatch_size)
-        trunk, optimiser, value, gradient = descend(
+        trunk, optimiser, value, gradient = descend_minibatches(
             self.policy_optimiser(), loss, old.trunk, state.policy_optimiser, rows
         )
         policy = LinearPolicy(trunk, old.log_scale)

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from nppac.replay import Replay
-from nppac.types import Batch, Demonstrated, Family, ReferenceStats
+from nppac.agents.replay import Replay
+from nppac.types import Batch, DemoBatch, Family, ReferenceStats
 
 State = Any
 """A pytree of arrays: networks, optimiser states and whatever else a method learns."""
@@ -16,17 +16,17 @@ Info = dict[str, Float[Array, ""]]
 """Scalars that an update reports, averaged over an epoch into the run's metrics."""
 
 
-class Draw(NamedTuple):
-    """What one update is given: how many rows, from where, and how far ahead of them.
+class BatchSpec(NamedTuple):
+    """What one update is given: how many rows, from where, and how many steps after each.
 
-    With `minibatches` > 1 the batch has a leading axis of that length. Rows of demonstrations
-    follow the replayed ones.
+    With `minibatches` the batch has a leading axis of that length, be it 1; without, it has none.
+    Rows of demonstrations follow the replayed ones.
     """
 
     replayed: int
     demonstrated: int = 0
-    minibatches: int = 1
-    lookahead: int = 0
+    minibatches: int | None = None
+    n_step: int = 0
     discount: float = 1.0
 
 
@@ -42,8 +42,8 @@ class Actor(Protocol):
         """Fresh networks and optimisers."""
         ...
 
-    def clone(
-        self, state: State, shown: Demonstrated, key: PRNGKeyArray, family: Family
+    def pretrain_step(
+        self, state: State, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
     ) -> tuple[State, Info]:
         """One step of pretraining the policy on demonstrated states; reports `pretrain_loss`."""
         ...
@@ -69,7 +69,7 @@ class Actor(Protocol):
 class MinibatchAgent(Actor, Protocol):
     """A method that learns from minibatches of transitions, in any order."""
 
-    def draw(self, batch_size: int) -> Draw:
+    def batch_spec(self, batch_size: int) -> BatchSpec:
         """What an update takes."""
         ...
 

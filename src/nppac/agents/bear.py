@@ -8,20 +8,21 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from nppac.agents.actor_critic import (
+from nppac.agents.base import Info
+from nppac.agents.common.actor_critic import (
     ActorCritic,
     Scalar,
     Values,
     require_not_negative,
     require_positive,
 )
-from nppac.agents.base import Info
-from nppac.agents.cvae import CVAE
-from nppac.agents.losses import td_target
-from nppac.agents.steps import descend, own_key, sample_often, value_each
-from nppac.errors import UserError
-from nppac.networks import CriticEnsemble, HeadName, Policy, TanhNormalPolicy
+from nppac.agents.common.cvae import CVAE
+from nppac.agents.common.losses import td_target
+from nppac.agents.common.sampling import gradient_step, own_key, sample_often, value_each
+from nppac.nn.critics import CriticEnsemble
+from nppac.nn.policies import HeadName, Policy, TanhNormalPolicy
 from nppac.types import Batch, Family, ReferenceStats
+from nppac.utils.errors import UserError
 
 Kernel = Literal["laplacian", "gaussian"]
 Samples = Float[Array, "count batch d"]
@@ -102,7 +103,7 @@ class BEAR(ActorCritic):
     ) -> tuple[BEARState, Info]:
         """Behaviour model, policy evaluation, constrained improvement, multiplier."""
         cvae_key, critic_key, policy_key = jax.random.split(key, 3)
-        cvae, optimiser, cvae_value = descend(
+        cvae, optimiser, cvae_value = gradient_step(
             lambda cvae: cvae.loss(batch.obs, batch.action, cvae_key),
             state.cvae,
             self.optimiser(),
@@ -137,7 +138,7 @@ class BEAR(ActorCritic):
             return value, (q, discrepancy)
 
         state, info, (q, discrepancy) = self.step_policy(state, loss)
-        log_multiplier, optimiser, _ = descend(
+        log_multiplier, optimiser, _ = gradient_step(
             lambda nu: -lagrangian(q, discrepancy, nu, self.mmd_limit),
             state.log_multiplier,
             optax.adam(self.multiplier_rate),

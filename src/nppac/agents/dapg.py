@@ -8,21 +8,28 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from nppac.agents.actor_critic import (
+from nppac.agents.base import Info
+from nppac.agents.common.actor_critic import (
     Scalar,
     apply,
     mean_magnitude,
     require_not_negative,
     require_positive,
 )
-from nppac.agents.base import Info
-from nppac.agents.episodic import EpisodicAgent, Scaling, explained_variance, filled, unscaled
-from nppac.agents.natural_gradient import fisher_product, natural_step
-from nppac.agents.returns import Rows, generalised_advantage, standardised
-from nppac.distributions import normal_kl
-from nppac.networks import MLP, LinearPolicy
-from nppac.replay import Replay, sample_rows
-from nppac.types import Demonstrated, Family, ReferenceStats
+from nppac.agents.common.episodic import (
+    EpisodicAgent,
+    Scaling,
+    explained_variance,
+    filled,
+    unscaled,
+)
+from nppac.agents.common.natural_gradient import fisher_product, natural_step
+from nppac.agents.common.returns import Rows, generalised_advantage, standardised
+from nppac.agents.replay import Replay, sample_rows
+from nppac.nn.distributions import normal_kl
+from nppac.nn.mlp import MLP
+from nppac.nn.policies import LinearPolicy
+from nppac.types import DemoBatch, Family, ReferenceStats
 
 ADVANTAGE_EPSILON = 1e-6
 LAST_BOUND = 0.01
@@ -54,7 +61,7 @@ class DAPG(EpisodicAgent):
     """Widths of the value network's hidden layers."""
     discount: float = 0.995
     """Discount factor γ."""
-    trace: float = 0.97
+    gae_lambda: float = 0.97
     """ℓ of the generalised advantages: 0 looks one step ahead, 1 to the end of the episode."""
     minibatch_size: int = 64
     """Transitions in a minibatch of the value network."""
@@ -64,7 +71,7 @@ class DAPG(EpisodicAgent):
     """Adam's step size for the value network."""
     critic_decay: float = 1e-3
     """Weight of the value network's own parameters in its gradient."""
-    clone_learning_rate: float = 1e-3
+    pretrain_learning_rate: float = 1e-3
     """Adam's step size in pretraining."""
     step_size: float = 0.05
     """2δ: twice the KL divergence that a step of the policy makes, to second order."""
@@ -83,7 +90,7 @@ class DAPG(EpisodicAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "step_size", "solver_iterations", "clone_learning_rate")
+        require_positive(self, "step_size", "solver_iterations", "pretrain_learning_rate")
         require_positive(self, "critic_learning_rate", "demo_decay")
         require_not_negative(self, "critic_decay", "demo_weight", "damping")
         if self.fisher_rows is not None:
@@ -94,9 +101,9 @@ class DAPG(EpisodicAgent):
         """Gradient steps that one call of `learn` makes."""
         return 1 + self.critic_updates
 
-    def clone_optimiser(self) -> Any:
+    def pretrain_optimiser(self) -> Any:
         """What the policy is pretrained with."""
-        return optax.adam(self.clone_learning_rate)
+        return optax.adam(self.pretrain_learning_rate)
 
     def critic_optimiser(self) -> Any:
         """What the value network is fitted with."""
@@ -113,7 +120,7 @@ class DAPG(EpisodicAgent):
         return DAPGState(
             policy=LinearPolicy(trunk, jnp.zeros(action_dim)),
             critic=critic,
-            policy_optimiser=self.clone_optimiser().init(trunk),
+            policy_optimiser=self.pretrain_optimiser().init(trunk),
             critic_optimiser=self.critic_optimiser().init(critic),
             scaling=unscaled(obs_dim),
             action_scaling=unscaled(action_dim),
@@ -137,22 +144,22 @@ class DAPG(EpisodicAgent):
         """The policy's mean."""
         return state.action_scaling.unscaled(state.policy.mode(state.scaling.scaled(obs)))
 
-    def clone(
-        self, state: DAPGState, shown: Demonstrated, key: PRNGKeyArray, family: Family
+    def pretrain_step(
+        self, state: DAPGState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
     ) -> tuple[DAPGState, Info]:
         """One step on E[‖μ(s) - a‖²] / d; only here are the scalings learned."""
-        ones = jnp.ones(len(shown.obs))
+        ones = jnp.ones(len(demo_batch.obs))
         state = state._replace(
-            scaling=state.scaling.extended(shown.obs, ones),
-            action_scaling=state.action_scaling.extended(shown.action, ones),
+            scaling=state.scaling.extended(demo_batch.obs, ones),
+            action_scaling=state.action_scaling.extended(demo_batch.action, ones),
         )
 
         def loss(trunk: MLP) -> Scalar:
-            mean = state.action_scaling.unscaled(trunk(state.scaling.scaled(shown.obs)))
-            return jnp.mean((mean - shown.action) ** 2)
+            mean = state.action_scaling.unscaled(trunk(state.scaling.scaled(demo_batch.obs)))
+            return jnp.mean((mean - demo_batch.action) ** 2)
 
         value, grads = jax.value_and_grad(loss)(state.policy.trunk)
-        optimiser = self.clone_optimiser()
+        optimiser = self.pretrain_optimiser()
         trunk, moments = apply(optimiser, state.policy.trunk, grads, state.policy_optimiser)
         policy = LinearPolicy(trunk, state.policy.log_scale)
         return state._replace(policy=policy, policy_optimiser=moments), {"pretrain_loss": value}
@@ -193,8 +200,8 @@ class DAPG(EpisodicAgent):
         info = {}
         if demos is not None:
             weight = self.demo_weight * self.demo_decay**state.iteration
-            shown = (*self.scaled(state, demos), jnp.full(demos.capacity, 1.0 / replay.size))
-            likelihood, pull = jax.value_and_grad(log_likelihood)(old, *shown)
+            demo_batch = (*self.scaled(state, demos), jnp.full(demos.capacity, 1.0 / replay.size))
+            likelihood, pull = jax.value_and_grad(log_likelihood)(old, *demo_batch)
             gradient = jax.tree.map(lambda g, d: g + weight * d, gradient, pull)
             log_prob = likelihood * replay.size / demos.capacity
             info = {"demo_weight": weight, "demo_log_prob": log_prob}

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from nppac.agents.actor_critic import (
+from nppac.agents.base import BatchSpec, Info
+from nppac.agents.common.actor_critic import (
     ActorCritic,
     Networks,
     Scalar,
@@ -23,12 +24,12 @@ from nppac.agents.actor_critic import (
     require_not_negative,
     require_positive,
 )
-from nppac.agents.base import Draw, Info
-from nppac.agents.losses import policy_loss, soft_target, temperature_loss
-from nppac.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
-from nppac.errors import UserError
-from nppac.networks import CriticEnsemble, GaussianPolicy, Policy
-from nppac.types import Batch, Demonstrated, Family, ReferenceStats
+from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
+from nppac.nn.critics import CriticEnsemble
+from nppac.nn.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
+from nppac.nn.policies import GaussianPolicy, Policy
+from nppac.types import Batch, DemoBatch, Family, ReferenceStats
+from nppac.utils.errors import UserError
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 
@@ -56,39 +57,37 @@ class KLActorCritic(ActorCritic):
     tune_temperature: bool = False
     """Adapt α so that the KL meets `target_kl`."""
     target_kl: float | None = None
-    """KL that a tuned α aims at; by default SAC's: `entropy_target` times the actions' number."""
-    entropy_target: float = 1.0
-    """How far below zero a tuned α lets the entropy fall, per dimension of the actions."""
+    """KL that a tuned α aims at; by default the one that gives SAC's entropy, `entropy_target`."""
+    entropy_target: float = -1.0
+    """Entropy that a tuned α aims at, in nats per dimension of the action."""
     kl: Literal["sample", "closed", "mean"] = "sample"
     """KL from samples, in closed form, or of the means alone; the last two need Gaussians."""
     kl_samples: int = 1
     """Samples that an estimate of the KL averages over."""
-    penalise_target: bool = True
+    backup_kl: bool = True
     """Whether the critics' target holds the KL penalty too."""
-    critic_updates: int = 1
+    utd_ratio: int = 1
     """Steps of the critics, on minibatches of their own, for each step of the policy."""
-    target_critics: int | None = None
+    num_min_qs: int | None = None
     """Number of critics, drawn anew each time, whose minimum is the target; by default all."""
     policy_value: Literal["min", "mean"] = "min"
     """What the policy climbs: the least of the critics, or their mean."""
-    demo_share: float = 0.0
+    offline_ratio: float = 0.0
     """Share of each minibatch that is drawn from the demonstrations; they need rewards then."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "temperature", "kl_samples", "critic_updates")
-        require_not_negative(self, "demo_share")
-        if self.demo_share >= 1:
-            raise UserError(f"'demo_share' is {self.demo_share}; it must be less than 1.")
-        if self.target_critics is not None and not 1 <= self.target_critics <= self.critics:
-            raise UserError(
-                f"'target_critics' is {self.target_critics}; there are {self.critics} critics."
-            )
+        require_positive(self, "temperature", "kl_samples", "utd_ratio")
+        require_not_negative(self, "offline_ratio")
+        if self.offline_ratio >= 1:
+            raise UserError(f"'offline_ratio' is {self.offline_ratio}; it must be less than 1.")
+        if self.num_min_qs is not None and not 1 <= self.num_min_qs <= self.num_qs:
+            raise UserError(f"'num_min_qs' is {self.num_min_qs}; there are {self.num_qs} critics.")
 
-    def draw(self, batch_size: int) -> Draw:
+    def batch_spec(self, batch_size: int) -> BatchSpec:
         """Minibatches, each with its share of demonstrations."""
-        shown = round(self.demo_share * batch_size)
-        return Draw(batch_size - shown, shown, self.critic_updates)
+        demo_batch = round(self.offline_ratio * batch_size)
+        return BatchSpec(batch_size - demo_batch, demo_batch, self.utd_ratio)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> KLActorCriticState:
         """Fresh networks and the starting temperature."""
@@ -104,9 +103,9 @@ class KLActorCritic(ActorCritic):
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
         """Policy evaluation, policy improvement, temperature."""
-        return self.improve(state, batch, key, family)
+        return self.update_with_loss(state, batch, key, family)
 
-    def improve(
+    def update_with_loss(
         self,
         state: KLActorCriticState,
         batch: Batch,
@@ -116,8 +115,8 @@ class KLActorCritic(ActorCritic):
     ) -> tuple[KLActorCriticState, Info]:
         """An update whose policy loss has something added to it."""
         critic_key, policy_key = jax.random.split(key)
-        if self.critic_updates > 1:
-            keys = jax.random.split(critic_key, self.critic_updates)
+        if self.utd_ratio > 1:
+            keys = jax.random.split(critic_key, self.utd_ratio)
             state, infos = jax.lax.scan(
                 lambda state, inputs: self.update_critic(state, *inputs, family),
                 state,
@@ -126,6 +125,7 @@ class KLActorCritic(ActorCritic):
             critic_info = jax.tree.map(jnp.mean, infos)
             batch = jax.tree.map(lambda column: column[-1], batch)
         else:
+            batch = jax.tree.map(lambda column: column[0], batch)
             state, critic_info = self.update_critic(state, batch, critic_key, family)
         state, policy_info, log_ratio = self.update_policy(
             state, batch, policy_key, family, extra_loss
@@ -153,7 +153,7 @@ class KLActorCritic(ActorCritic):
             batch.discount_mask,
             next_q,
             next_log_ratio,
-            self.weight(state, next_q) if self.penalise_target else 0.0,
+            self.weight(state, next_q) if self.backup_kl else 0.0,
             self.discount,
         )
         return self.step_critic(state, batch, target)
@@ -163,11 +163,11 @@ class KLActorCritic(ActorCritic):
         return jnp.exp(state.log_temperature)
 
     def subset(self, critic: CriticEnsemble, key: PRNGKeyArray) -> CriticEnsemble:
-        """`target_critics` random members, none of them twice; the others need not be asked."""
-        if self.target_critics in (None, self.critics):
+        """`num_min_qs` random members, none of them twice; the others need not be asked."""
+        if self.num_min_qs in (None, self.num_qs):
             return critic
         key = jax.random.fold_in(key, 0)
-        chosen = jax.random.choice(key, self.critics, (self.target_critics,), replace=False)
+        chosen = jax.random.choice(key, self.num_qs, (self.num_min_qs,), replace=False)
         return jax.tree.map(lambda stacked: stacked[chosen], critic)
 
     def update_policy(
@@ -201,20 +201,24 @@ class KLActorCritic(ActorCritic):
         target_kl = self.target_kl
         if target_kl is None:
             # SAC aims at log π = d, a log-ratio of d + d ln 2 against the uniform reference.
-            target_kl = action_dim * (self.entropy_target + (LOG_2 if family == "uniform" else 0.0))
+            target_kl = action_dim * (
+                -self.entropy_target + (LOG_2 if family == "uniform" else 0.0)
+            )
         grads = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
         log_temperature, optimiser = apply(
             self.optimiser(), state.log_temperature, grads, state.temperature_optimiser
         )
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
 
-    def clone(
-        self, state: KLActorCriticState, shown: Demonstrated, key: PRNGKeyArray, family: Family
+    def pretrain_step(
+        self, state: KLActorCriticState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
         """One step on J_GP(φ) = E_{s ~ D0}[KL(π(·|s) ‖ π0(·|s))]; Adam's state carries over."""
 
         def loss(policy: Policy) -> tuple[Scalar, None]:
-            estimate = self.act_with_log_ratio(policy, shown.obs, shown.reference, key, family)
+            estimate = self.act_with_log_ratio(
+                policy, demo_batch.obs, demo_batch.reference, key, family
+            )
             return jnp.mean(estimate[1]), None
 
         state, info, _ = self.step_policy(state, loss)
@@ -229,7 +233,7 @@ class KLActorCritic(ActorCritic):
         family: Family,
     ) -> tuple[Float[Array, "batch d"], Values]:
         """A reparameterised action and the estimate of KL(π ‖ π0) at each state."""
-        policy = policy.given(stats)
+        policy = policy.condition_on(stats)
         loc, scale = policy.loc_scale(obs)  # once: each use of the network is differentiated anew
         action, log_prob = policy.draw(loc, scale, key)
         if self.kl == "sample":

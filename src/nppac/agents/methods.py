@@ -3,14 +3,14 @@
 from typing import Literal, NamedTuple
 
 from nppac.agents.abm import ABM
-from nppac.agents.anchored import Anchored
 from nppac.agents.awac import AWAC
 from nppac.agents.awr import AWR
 from nppac.agents.bear import BEAR
 from nppac.agents.dapg import DAPG
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.nppac_anchored import Anchored
 from nppac.agents.sac_bc import SACBC
-from nppac.errors import unknown_name
+from nppac.utils.errors import unknown_name
 
 Needs = Literal["nothing", "actions", "rewards", "episodes"]
 """Of demonstrations: nothing, states and actions, rewards too, or whole episodes with rewards."""

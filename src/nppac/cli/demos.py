@@ -27,15 +27,15 @@ from nppac.demos import (
     validate,
 )
 from nppac.demos.data import SEEDS
+from nppac.demos.for_task import load_task_demos
 from nppac.demos.relabel import By, Relabelled, default_by
-from nppac.errors import UserError
-from nppac.progress import progress_bar
-from nppac.provenance import provenance
-from nppac.replay import rewards_of
-from nppac.rollout import Act, episode_seeds, rollout
-from nppac.runs import load_task_demos
 from nppac.tasks import get_task, make_env
+from nppac.tasks.rollout import Act, episode_seeds, rollout
+from nppac.training.transitions import rewards_of
 from nppac.types import Episode
+from nppac.utils.errors import UserError
+from nppac.utils.progress import progress_bar
+from nppac.utils.provenance import provenance
 
 SCREEN = 30
 """Episodes that a table shows one by one."""

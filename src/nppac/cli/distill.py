@@ -10,12 +10,14 @@ from rich.table import Table
 
 from nppac.cli.arguments import EVALUATION_SEED, OptionalCount, RunPath
 from nppac.cli.show import console, text_of
-from nppac.distill import DistillConfig, Round, load_teacher
-from nppac.distill import distill as distill_teacher
-from nppac.errors import UserError
-from nppac.provenance import provenance
+from nppac.deploy.config import DistillConfig
+from nppac.deploy.distill import DaggerRound
+from nppac.deploy.distill import distill as distill_teacher
+from nppac.deploy.teacher import load_teacher
+from nppac.evaluation.evaluate import evaluate_policy
 from nppac.tasks import get_task, make_env
-from nppac.trained import evaluate_policy
+from nppac.utils.errors import UserError
+from nppac.utils.provenance import provenance
 
 POLICY_FILE = "policy.npz"
 ENVIRONMENTS = 8
@@ -87,7 +89,7 @@ def distill(
     print(f"Policy: {path}")
 
 
-def _show_course(course: Sequence[Round]) -> None:
+def _show_course(course: Sequence[DaggerRound]) -> None:
     """A row for each round."""
     table = Table("round", "who acts", "return", "success", "states", "error", "held out")
     for number, done in enumerate(course):

@@ -11,11 +11,16 @@ from rich.table import Table
 from nppac.cli.arguments import Choice, OptionalDemos
 from nppac.cli.show import console
 from nppac.diagnostics import Diagnosis
-from nppac.doctor import DIAGNOSIS_FILE, FIGURE_FILE, doctor
-from nppac.errors import UserError
-from nppac.presets import preset
+from nppac.diagnostics.doctor import doctor
+from nppac.plotting.doctor import draw_diagnosis
 from nppac.references import GPConfig, NetworkConfig
+from nppac.training.presets import preset
+from nppac.utils.errors import UserError
+from nppac.utils.files import write_json
+from nppac.utils.provenance import provenance
 
+DIAGNOSIS_FILE = "diagnosis.json"
+FIGURE_FILE = "doctor.png"
 FAMILIAR = {
     "random": "random directions",
     "principal": "principal directions",
@@ -63,18 +68,29 @@ def doctor_command(argv: Sequence[str]) -> None:
         args.task,
         args.demos,
         args.reference,
-        args.out,
         episodes=args.episodes,
         seed=args.seed,
         gp=args.gp,
         network=args.network,
     )
+    write_diagnosis(diagnosis, args.out)
     show_diagnosis(diagnosis)
     print(f"Numbers: {args.out / DIAGNOSIS_FILE}")
     if diagnosis.on_data is not None:
         print(f"Figure: {args.out / FIGURE_FILE}")
     if diagnosis.exit_code:
         raise SystemExit(diagnosis.exit_code)
+
+
+def write_diagnosis(diagnosis: Diagnosis, directory: Path) -> None:
+    """Write the numbers and, unless the reference is broken, the figure."""
+    record = {**diagnosis.as_dict(), "provenance": provenance()}
+    write_json(directory / DIAGNOSIS_FILE, record)
+    figure = directory / FIGURE_FILE
+    if diagnosis.verdict == "broken":
+        figure.unlink(missing_ok=True)  # of an earlier diagnosis
+    else:
+        draw_diagnosis(diagnosis, figure)
 
 
 def _check(args: DoctorArgs) -> None:
@@ -95,18 +111,20 @@ def show_diagnosis(diagnosis: Diagnosis) -> None:
     if diagnosis.on_data is None or diagnosis.calibration is None:
         return
     limits, on = diagnosis.thresholds, diagnosis.on_data
-    table = Table("states", "number", "variance", "times on data", "tightest", "KL", "gradient")
+    table = Table(
+        "states", "number", "variance", "times on data", "harmonic mean", "KL", "gradient"
+    )
     kl_gradient = (f"{on.kl:.3g}", f"{on.gradient:.3g}")
     table.add_row("on the data", str(on.states), f"{on.variance:.3g}", "1", "1", *kl_gradient)
     for way, off in diagnosis.off_data.items():
-        ratios = (f"{off.ratio:.3g}", f"{off.tightest_ratio:.3g}")
+        ratios = (f"{off.ratio:.3g}", f"{off.harmonic_mean_ratio:.3g}")
         cells = (str(off.states), f"{off.variance:.3g}", *ratios)
         table.add_row(FAMILIAR[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
     console().print(table)
     print(
         f"Medians. Off the data: {limits.off_data:g} standard deviation per dimension or more, "
-        f"{limits.off_data_rollout:g} in rollouts. Tightest: the ratio of harmonic means over "
-        "actions, which the KL feels."
+        f"{limits.off_data_rollout:g} in rollouts. Harmonic mean over actions, "
+        "which the KL feels: its ratio to that on the data."
     )
     known = diagnosis.calibration
     inside = ", ".join(f"{share:.0%} in {level}" for level, share in known.coverage.items())

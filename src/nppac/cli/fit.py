@@ -11,8 +11,7 @@ from rich.table import Table
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos
 from nppac.cli.show import console, show_reference
 from nppac.demos import Demos
-from nppac.errors import UserError
-from nppac.presets import preset
+from nppac.demos.for_task import load_task_demos
 from nppac.references import (
     REFERENCES,
     CustomReference,
@@ -22,8 +21,9 @@ from nppac.references import (
     fitted_reference,
     given_reference,
 )
-from nppac.runs import load_task_demos
 from nppac.tasks import get_task
+from nppac.training.presets import preset
+from nppac.utils.errors import UserError
 
 
 @dataclass(frozen=True)

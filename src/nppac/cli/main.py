@@ -24,8 +24,8 @@ from nppac.cli.policies import compare, evaluate, render
 from nppac.cli.reproduce import reproduce
 from nppac.cli.show import console
 from nppac.cli.training import resume, train
-from nppac.errors import UserError, unknown_name
 from nppac.tasks import TASKS
+from nppac.utils.errors import UserError, unknown_name
 
 METHODS_WIDTH = 100
 NEEDS_IN_WORDS: dict[Needs, str] = {

@@ -7,21 +7,24 @@ from typing import Annotated, Any
 import tyro
 from rich.table import Table
 
-from nppac import plain_policy
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
-from nppac.comparison import evaluation_measure, evaluation_summary, group_runs
-from nppac.errors import UserError, check_seed, nearest_path
-from nppac.figures.ends import draw_ends
-from nppac.figures.learning_curve import draw_learning_curves
-from nppac.files import write_json
-from nppac.provenance import provenance
+from nppac.deploy import numpy_policy as plain_policy
+from nppac.evaluation.compare import evaluation_measure, evaluation_summary, group_runs
+from nppac.evaluation.evaluate import evaluate_policy
+from nppac.evaluation.metrics import METRICS_FILE, load_metrics
+from nppac.plotting.ends import draw_ends
+from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.references import load_reference
-from nppac.results import METRICS_FILE, load_metrics
-from nppac.run_config import read_config
 from nppac.tasks import get_task, make_env
-from nppac.trained import Policy, check_fits, evaluate_policy, load_policy
-from nppac.video import record_video
+from nppac.tasks.rollout import Act
+from nppac.tasks.shapes import check_policy_shapes
+from nppac.tasks.video import record_video
+from nppac.training.config import read_config, to_json
+from nppac.training.restore import load_run_policy
+from nppac.utils.errors import UserError, check_seed, nearest_path
+from nppac.utils.files import write_json
+from nppac.utils.provenance import provenance
 
 
 def compare(
@@ -38,7 +41,7 @@ def compare(
         out: The picture to draw.
         ends: Draw only where each run ended: curves of many settings cannot be told apart.
     """
-    groups = group_runs(runs)
+    groups = group_runs({run: to_json(read_config(run)) for run in runs})
     task, methods = read_config(runs[0]).task, {}
     table = Table("method", "runs", "steps", "at start", "at end", "best")
     for method, group in groups.items():
@@ -118,19 +121,19 @@ def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
     """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
         raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
-    act: Policy
+    act: Act
     if path.is_dir():
-        config, act = load_policy(path)
+        config, act = load_run_policy(path)
         task = task or config.task
     elif plain_policy.kind_of(path) == plain_policy.KIND:
-        act = plain_policy.load_policy(path)
+        act = plain_policy.load_numpy_policy(path)
         task = task or act.task
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:
         act = load_reference(path).mean
     env = make_env(get_task(task))
-    check_fits(act, str(path), get_task(task), env)
+    check_policy_shapes(act, str(path), get_task(task), env)
     env.close()
     return act, task
 

@@ -8,10 +8,10 @@ from rich.table import Table
 
 from nppac.cli.arguments import Positional
 from nppac.cli.show import console
-from nppac.errors import UserError, unknown_name
 from nppac.reproduce import FIGURES
 from nppac.reproduce import reproduce as make
 from nppac.reproduce.maps import PAPER_TASKS
+from nppac.utils.errors import UserError, unknown_name
 
 
 def reproduce(

@@ -12,16 +12,17 @@ import tyro
 
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.methods import get_method
+from nppac.agents.schedule import Schedule
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
 from nppac.cli.show import flatten, show
-from nppac.figures.learning_curve import draw_learning_curves
-from nppac.presets import Preset, default_method, preset
+from nppac.evaluation.metrics import METRICS_FILE, load_metrics
+from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.references import GPConfig, NetworkConfig
-from nppac.results import CONFIG_FILE, METRICS_FILE, load_metrics
-from nppac.run_config import RunConfig
-from nppac.runs import resume_run, start_run
-from nppac.schedule import Schedule
-from nppac.training import Interrupted
+from nppac.training.config import RunConfig
+from nppac.training.directory import CONFIG_FILE
+from nppac.training.loop import Interrupted
+from nppac.training.presets import Preset, default_method, preset
+from nppac.training.runs import resume_run, start_run
 
 A = TypeVar("A")
 

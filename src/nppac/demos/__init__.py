@@ -1,9 +1,9 @@
 """Demonstrations: load them from any common format, validate, describe, record and save them."""
 
 from nppac.demos.data import Demos
+from nppac.demos.describe import describe
 from nppac.demos.embedded import embedded_names, load_embedded
 from nppac.demos.formats.npz import save_demos
-from nppac.demos.inspect import describe
 from nppac.demos.load import convert, is_embedded, load_demos
 from nppac.demos.record import demos_from_episodes
 from nppac.demos.relabel import relabel, relabel_by_replay, task_rewards

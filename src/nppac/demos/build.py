@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from nppac.errors import UserError
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 
 def build_episode(

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nppac.errors import UserError
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 SEEDS = "episode_seeds"
 """Where the provenance of demonstrations keeps the seed that each episode began with."""

@@ -18,7 +18,7 @@ from nppac.demos.formats.minari import (
 )
 from nppac.demos.formats.npz import read_npz, save_demos
 from nppac.demos.validate import validate
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 _READABLE = "npz, a Minari dataset, D4RL HDF5, a DAPG pickle or an AWAC npy"
 

@@ -12,10 +12,10 @@ import gymnasium as gym
 import numpy as np
 
 from nppac.demos.data import SEEDS, Demos
-from nppac.demos.repeat import Repeated, observes_state, repeat_from_seed, repeat_from_states
-from nppac.errors import UserError, unknown_name
+from nppac.demos.resimulate import Repeated, observes_state, repeat_from_seed, repeat_from_states
 from nppac.tasks import TaskSpec, make_env
 from nppac.types import Episode
+from nppac.utils.errors import UserError, unknown_name
 
 By = Literal["success", "replay"]
 TOLERANCE = 0.5

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 _PLAIN_DTYPE = re.compile(r"\?|[biufSU]\d+|O8?|O4")
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from nppac.demos.data import SEEDS, Demos
-from nppac.errors import UserError
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 
 def validate(

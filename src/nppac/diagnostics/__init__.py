@@ -1,10 +1,10 @@
 """The pathology: variance off the data, and the KL and gradients that an online policy meets."""
 
-from nppac.diagnostics.broken import BrokenReference
 from nppac.diagnostics.calibration import Calibration
 from nppac.diagnostics.diagnose import diagnose
 from nppac.diagnostics.online import OnlinePolicy
 from nppac.diagnostics.probes import rollout_states
+from nppac.diagnostics.query import BrokenReference
 from nppac.diagnostics.result import Diagnosis, Evidence
 from nppac.diagnostics.verdict import EXIT_CODES, Thresholds, Verdict
 

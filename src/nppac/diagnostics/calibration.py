@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.special import ndtri
 
-from nppac.distributions import reference_log_prob
+from nppac.nn.distributions import reference_log_prob
 from nppac.types import Family, ReferenceStats
 
 LEVELS = (0.5, 0.8, 0.95)

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from nppac.diagnostics.broken import BrokenReference, ask
 from nppac.diagnostics.calibration import Calibration, calibrate
 from nppac.diagnostics.online import OnlinePolicy
 from nppac.diagnostics.probes import (
     DISTANCES,
-    Ruler,
+    DistanceMetric,
     displaced,
     principal_directions,
     random_directions,
 )
-from nppac.diagnostics.profile import Measured, measure, profile, summarise
+from nppac.diagnostics.profile import Measured, measure, profile, summarise_states
+from nppac.diagnostics.query import BrokenReference, query
 from nppac.diagnostics.result import Diagnosis, Evidence
 from nppac.diagnostics.verdict import Thresholds, compare, deepest, judge
 from nppac.references.base import Reference
@@ -59,15 +59,17 @@ def _measured_diagnosis(
     common: dict[str, Any],
 ) -> Diagnosis:
     calibration = _calibration(reference, evidence)
-    ruler = Ruler.of(evidence.obs)
-    probes = _probe(reference, evidence, ruler, seed, online)
+    metric = DistanceMetric.of(evidence.obs)
+    probes = _probe(reference, evidence, metric, seed, online)
     on = probes["random"].where(probes["random"].distance == 0.0)
     profiles = {name: profile(m, np.array([*DISTANCES, np.inf])) for name, m in probes.items()}
     off = {name: compare(on, m.beyond(limits.off_data)) for name, m in probes.items()}
-    dips = {name: deepest(summarise(on), points, limits) for name, points in profiles.items()}
+    dips = {
+        name: deepest(summarise_states(on), points, limits) for name, points in profiles.items()
+    }
     notes: list[str] = []
     if evidence.rollout_obs is not None:
-        met = _rollouts(reference, evidence, ruler, seed, online)
+        met = _rollouts(reference, evidence, metric, seed, online)
         profiles["rollout"] = profile(met, np.array(ROLLOUT_EDGES), least=5)
         left = met.beyond(limits.off_data_rollout)
         if len(left) >= limits.fewest_states:
@@ -79,7 +81,7 @@ def _measured_diagnosis(
         verdict,
         explanation,
         reference.family,
-        on_data=summarise(on),
+        on_data=summarise_states(on),
         off_data=off,
         profiles=profiles,
         calibration=calibration,
@@ -91,7 +93,7 @@ def _measured_diagnosis(
 def _calibration(reference: Reference, evidence: Evidence) -> Calibration:
     where = "on the demonstrations"
     actions = evidence.check_actions
-    stats = ask(reference, evidence.check_obs, actions.shape[1], where)
+    stats = query(reference, evidence.check_obs, actions.shape[1], where)
     return calibrate(
         reference.family,
         stats,
@@ -102,18 +104,22 @@ def _calibration(reference: Reference, evidence: Evidence) -> Calibration:
 
 
 def _probe(
-    reference: Reference, evidence: Evidence, ruler: Ruler, seed: int, online: OnlinePolicy
+    reference: Reference,
+    evidence: Evidence,
+    metric: DistanceMetric,
+    seed: int,
+    online: OnlinePolicy,
 ) -> dict[str, Measured]:
     """Demonstrated states displaced by every distance, along two kinds of directions."""
     rng = np.random.default_rng(seed)
     count = min(PROBES, len(evidence.obs))
     base = evidence.obs[rng.choice(len(evidence.obs), count, replace=False)]
     ways = {
-        "random": random_directions(ruler, count, rng),
-        "principal": principal_directions(ruler, evidence.obs, count, rng),
+        "random": random_directions(metric, count, rng),
+        "principal": principal_directions(metric, evidence.obs, count, rng),
     }
     return {
-        name: _measure_displaced(reference, evidence, ruler, base, directions, online, name)
+        name: _measure_displaced(reference, evidence, metric, base, directions, online, name)
         for name, directions in ways.items()
     }
 
@@ -121,28 +127,32 @@ def _probe(
 def _measure_displaced(
     reference: Reference,
     evidence: Evidence,
-    ruler: Ruler,
+    metric: DistanceMetric,
     base: np.ndarray,
     directions: np.ndarray,
     online: OnlinePolicy,
     name: str,
 ) -> Measured:
-    states = displaced(ruler, base, directions, DISTANCES)
+    states = displaced(metric, base, directions, DISTANCES)
     where = f"off the data along {name} directions"
     flat = states.reshape(-1, states.shape[-1])
-    stats = ask(reference, flat, evidence.check_actions.shape[1], where)
+    stats = query(reference, flat, evidence.check_actions.shape[1], where)
     return measure(reference.family, stats, np.repeat(DISTANCES, len(base)), online)
 
 
 def _rollouts(
-    reference: Reference, evidence: Evidence, ruler: Ruler, seed: int, online: OnlinePolicy
+    reference: Reference,
+    evidence: Evidence,
+    metric: DistanceMetric,
+    seed: int,
+    online: OnlinePolicy,
 ) -> Measured:
     states = evidence.rollout_obs
     assert states is not None
     rng = np.random.default_rng(seed)
     kept = rng.permutation(len(states))[:ROLLOUT_STATES]
-    stats = ask(reference, states[kept], evidence.check_actions.shape[1], "in its own rollouts")
-    return measure(reference.family, stats, ruler.distance(states[kept]), online)
+    stats = query(reference, states[kept], evidence.check_actions.shape[1], "in its own rollouts")
+    return measure(reference.family, stats, metric.distance(states[kept]), online)
 
 
 def _stays(left: int, total: int, limits: Thresholds) -> str:

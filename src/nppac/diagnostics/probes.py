@@ -13,11 +13,11 @@ import gymnasium as gym
 import numpy as np
 from scipy.spatial import KDTree
 
-from nppac.diagnostics.broken import ask_mean
-from nppac.progress import Advance, silent
+from nppac.diagnostics.query import query_mean
 from nppac.references.base import Reference
-from nppac.rollout import episode_seeds, rollout
 from nppac.tasks import action_dim
+from nppac.tasks.rollout import episode_seeds, rollout
+from nppac.utils.progress import Advance, silent
 
 DISTANCES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """How far probes leave a demonstrated state."""
@@ -28,7 +28,7 @@ _CONSTANT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Ruler:
+class DistanceMetric:
     """Measures observations in standard deviations of the demonstrations."""
 
     mean: np.ndarray
@@ -37,7 +37,7 @@ class Ruler:
     tree: KDTree
 
     @classmethod
-    def of(cls, obs: np.ndarray) -> "Ruler":
+    def of(cls, obs: np.ndarray) -> "DistanceMetric":
         """The ruler of demonstrated observations (N, o)."""
         mean, std = obs.mean(0, dtype=np.float64), obs.std(0, dtype=np.float64)
         std = np.where(std > _CONSTANT * (1.0 + np.abs(mean)), std, 0.0)
@@ -63,20 +63,20 @@ def _standardised(obs: np.ndarray, mean: np.ndarray, std: np.ndarray) -> np.ndar
     return np.where(std > 0.0, (np.asarray(obs, np.float64) - mean) / safe, 0.0)
 
 
-def random_directions(ruler: Ruler, count: int, rng: np.random.Generator) -> np.ndarray:
+def random_directions(metric: DistanceMetric, count: int, rng: np.random.Generator) -> np.ndarray:
     """Directions (count, o) of length 1 in the units of `Ruler.distance`."""
-    noise = rng.standard_normal((count, len(ruler.std))) * (ruler.std > 0.0)
+    noise = rng.standard_normal((count, len(metric.std))) * (metric.std > 0.0)
     length = np.linalg.norm(noise, axis=1, keepdims=True)
-    return noise / np.maximum(length, 1e-300) * np.sqrt(ruler.moving)
+    return noise / np.maximum(length, 1e-300) * np.sqrt(metric.moving)
 
 
 def principal_directions(
-    ruler: Ruler, obs: np.ndarray, count: int, rng: np.random.Generator
+    metric: DistanceMetric, obs: np.ndarray, count: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Directions of the first principal components of the data, each forward or backward."""
-    components = principal_components(ruler.standardise(obs), COMPONENTS)
+    components = principal_components(metric.standardise(obs), COMPONENTS)
     chosen = components[rng.integers(len(components), size=count)]
-    return chosen * rng.choice([-1.0, 1.0], (count, 1)) * np.sqrt(ruler.moving)
+    return chosen * rng.choice([-1.0, 1.0], (count, 1)) * np.sqrt(metric.moving)
 
 
 def principal_components(centred: np.ndarray, count: int) -> np.ndarray:
@@ -87,10 +87,10 @@ def principal_components(centred: np.ndarray, count: int) -> np.ndarray:
 
 
 def displaced(
-    ruler: Ruler, base: np.ndarray, directions: np.ndarray, distances: Sequence[float]
+    metric: DistanceMetric, base: np.ndarray, directions: np.ndarray, distances: Sequence[float]
 ) -> np.ndarray:
     """Base states (n, o) moved by each distance along their directions: (distances, n, o)."""
-    steps = np.asarray(distances)[:, None, None] * (ruler.std * directions)
+    steps = np.asarray(distances)[:, None, None] * (metric.std * directions)
     return (np.asarray(base, np.float64) + steps).astype(np.float32)
 
 
@@ -113,7 +113,7 @@ def rollout_states(
 
     def act(rows: np.ndarray) -> np.ndarray:
         advance(next(steps))
-        loc = ask_mean(reference, rows, dim, "while acting")
+        loc = query_mean(reference, rows, dim, "while acting")
         return loc + noise * rng.standard_normal(loc.shape)
 
     seeds = itertools.islice(episode_seeds(seed, "doctor"), episodes)

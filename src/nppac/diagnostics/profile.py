@@ -15,7 +15,7 @@ class Measured:
     distance: np.ndarray
     variance: np.ndarray
     """Mean over action dimensions of the predictive variance."""
-    tightest: np.ndarray
+    harmonic_mean_variance: np.ndarray
     """Harmonic mean over action dimensions: small where any dimension's variance is. The KL and
     the gradient grow with its inverse, so that it is the variance that training feels."""
     kl: np.ndarray
@@ -29,7 +29,7 @@ class Measured:
         return Measured(
             self.distance[chosen],
             self.variance[chosen],
-            self.tightest[chosen],
+            self.harmonic_mean_variance[chosen],
             self.kl[chosen],
             self.gradient[chosen],
         )
@@ -48,7 +48,7 @@ class Point:
     variance: float
     variance_low: float
     variance_high: float
-    tightest_variance: float
+    harmonic_mean_variance: float
     kl: float
     gradient: float
 
@@ -61,13 +61,13 @@ def measure(
     return Measured(
         distance=distance,
         variance=variance.mean(-1),
-        tightest=1.0 / (1.0 / variance).mean(-1),
+        harmonic_mean_variance=1.0 / (1.0 / variance).mean(-1),
         kl=kl_met(family, stats.scale, policy),
         gradient=gradient_met(family, stats.scale, policy),
     )
 
 
-def summarise(measured: Measured) -> Point:
+def summarise_states(measured: Measured) -> Point:
     """One point of a profile."""
     low, high = np.quantile(measured.variance, (0.1, 0.9))
     return Point(
@@ -76,7 +76,7 @@ def summarise(measured: Measured) -> Point:
         variance=float(np.median(measured.variance)),
         variance_low=float(low),
         variance_high=float(high),
-        tightest_variance=float(np.median(measured.tightest)),
+        harmonic_mean_variance=float(np.median(measured.harmonic_mean_variance)),
         kl=float(np.median(measured.kl)),
         gradient=float(np.median(measured.gradient)),
     )
@@ -86,4 +86,4 @@ def profile(measured: Measured, edges: np.ndarray, least: int = 1) -> tuple[Poin
     """One point for each interval [edge, next edge) that holds at least so many states."""
     place = np.digitize(measured.distance, edges)
     groups = [measured.where(place == i) for i in range(1, len(edges))]
-    return tuple(summarise(group) for group in groups if len(group) >= least)
+    return tuple(summarise_states(group) for group in groups if len(group) >= least)

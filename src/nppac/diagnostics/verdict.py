@@ -50,7 +50,7 @@ class OffData:
     variance: float
     ratio: float
     """Median variance off the data over median variance on it."""
-    tightest_ratio: float
+    harmonic_mean_ratio: float
     """The same for the harmonic mean over action dimensions, which the KL feels."""
     share_below: float
     """Share of the off-data states whose variance is below the median on the data."""
@@ -60,7 +60,7 @@ class OffData:
     @property
     def worst(self) -> float:
         """The smaller of the two ratios: one tight action dimension is enough to do harm."""
-        return min(self.ratio, self.tightest_ratio)
+        return min(self.ratio, self.harmonic_mean_ratio)
 
 
 class Dip(NamedTuple):
@@ -74,7 +74,8 @@ def deepest(on: Point, points: Sequence[Point], limits: Thresholds) -> Dip:
     """The least ratio at any one distance; growth farther out must not hide a dip near the data."""
     away = [point for point in points if point.distance >= limits.dip]
     ratios = [
-        min(p.variance / on.variance, p.tightest_variance / on.tightest_variance) for p in away
+        min(p.variance / on.variance, p.harmonic_mean_variance / on.harmonic_mean_variance)
+        for p in away
     ]
     least = int(np.argmin(ratios))
     return Dip(away[least].distance, ratios[least])
@@ -86,7 +87,7 @@ def compare(on: Measured, off: Measured) -> OffData:
         states=len(off),
         variance=float(np.median(off.variance)),
         ratio=_ratio(off.variance, on.variance),
-        tightest_ratio=_ratio(off.tightest, on.tightest),
+        harmonic_mean_ratio=_ratio(off.harmonic_mean_variance, on.harmonic_mean_variance),
         share_below=float(np.mean(off.variance < np.median(on.variance) * (1.0 - 1e-6))),
         kl=float(np.median(off.kl)),
         gradient=float(np.median(off.gradient)),

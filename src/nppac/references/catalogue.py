@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nppac.errors import UserError, unknown_name
-from nppac.progress import Advance, after, silent
 from nppac.references.base import Reference
 from nppac.references.custom import CustomReference
-from nppac.references.dropout import fit_dropout
-from nppac.references.ensemble import WEIGHT_DECAY, fit_ensemble
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
-from nppac.references.gp_condition import check_data, fit_gp
-from nppac.references.gp_config import GPConfig
+from nppac.references.gp.condition import check_data, fit_gp
+from nppac.references.gp.config import GPConfig
 from nppac.references.mixed import NO_SCALE, MixedReference
-from nppac.references.network import fit_network
-from nppac.references.network_config import NetworkConfig
+from nppac.references.neural.config import NetworkConfig
+from nppac.references.neural.dropout import fit_dropout
+from nppac.references.neural.ensemble import WEIGHT_DECAY, fit_ensemble
+from nppac.references.neural.network import fit_network
+from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.progress import Advance, after, silent
 
 CONSTANT_VARIANCES = {"constant": 1e-2, "constant-0.005": 5e-3, "constant-0.001": 1e-3}
 TIKHONOV = 1e-3

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from nppac.errors import UserError
 from nppac.types import ReferenceStats
+from nppac.utils.errors import UserError
 
 
 def checked_states(obs: np.ndarray, size: int, who: str) -> np.ndarray:

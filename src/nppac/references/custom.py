@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from nppac.errors import UserError, unknown_name
-from nppac.files import write_arrays
-from nppac.modules import import_users
 from nppac.references.base import Reference
 from nppac.references.checks import checked_answer
 from nppac.types import Family, ReferenceStats
+from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.files import write_arrays
+from nppac.utils.imports import import_users
 
 FAMILIES: tuple[Family, ...] = ("normal", "laplace")
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.errors import UserError
-from nppac.files import write_arrays
 from nppac.references.base import Reference
 from nppac.references.nesting import MEAN, nested
 from nppac.types import Family, ReferenceStats
+from nppac.utils.errors import UserError
+from nppac.utils.files import write_arrays
 
 
 class UniformReference(Reference):

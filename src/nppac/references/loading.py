@@ -5,17 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.errors import UserError, unknown_name
-from nppac.files import read_arrays
 from nppac.references.base import Reference
 from nppac.references.custom import CustomReference
-from nppac.references.dropout import DropoutReference
-from nppac.references.ensemble import EnsembleReference
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
-from nppac.references.gp import GPReference
+from nppac.references.gp.reference import GPReference
 from nppac.references.mixed import MixedReference
 from nppac.references.nesting import MEAN, SCALE, unnested
-from nppac.references.network import NetworkReference
+from nppac.references.neural.dropout import DropoutReference
+from nppac.references.neural.ensemble import EnsembleReference
+from nppac.references.neural.network import NetworkReference
+from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.files import read_arrays
 
 Arrays = dict[str, np.ndarray]
 

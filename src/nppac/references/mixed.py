@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.errors import UserError
-from nppac.files import write_arrays
 from nppac.references.base import Reference
 from nppac.references.nesting import MEAN, SCALE, nested
 from nppac.types import ReferenceStats
+from nppac.utils.errors import UserError
+from nppac.utils.files import write_arrays
 
 NO_SCALE = (
     "A uniform reference has no scale to give to another's mean. Take the scale from a Gaussian or "

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.files import read_arrays
 from nppac.references.base import Reference
+from nppac.utils.files import read_arrays
 
 Arrays = dict[str, np.ndarray]
 MEAN = "mean_of_"

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.errors import UserError, unknown_name
-from nppac.progress import progress_bar
 from nppac.references.base import Reference
 from nppac.references.catalogue import REFERENCES, entries_of, fit_reference, fit_steps
 from nppac.references.custom import CustomReference
-from nppac.references.gp_config import GPConfig
+from nppac.references.gp.config import GPConfig
 from nppac.references.loading import load_reference
-from nppac.references.network_config import NetworkConfig
+from nppac.references.neural.config import NetworkConfig
+from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.progress import progress_bar
 
 
 def given_reference(name: str) -> Reference | None:

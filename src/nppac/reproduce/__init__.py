@@ -6,14 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nppac.errors import unknown_name
-from nppac.figures.collapse import draw_collapse
-from nppac.figures.maps import draw_maps
-from nppac.figures.proposition import draw_proposition
-from nppac.figures.trajectories import draw_trajectories
-from nppac.files import write_json
-from nppac.progress import Advance, progress_bar
-from nppac.provenance import provenance
+from nppac.plotting.collapse import draw_collapse
+from nppac.plotting.maps import draw_maps
+from nppac.plotting.proposition import draw_proposition
+from nppac.plotting.trajectories import draw_trajectories
 from nppac.reproduce.collapse import compute_collapse
 from nppac.reproduce.maps import (
     COEFFICIENTS,
@@ -24,8 +20,12 @@ from nppac.reproduce.maps import (
     heatmap_steps,
 )
 from nppac.reproduce.proposition import compute_proposition
-from nppac.reproduce.sources import Effort, Sources, task_sources
+from nppac.reproduce.sources import ComputeBudget, Sources, task_sources
 from nppac.reproduce.trajectories import TASK, compute_trajectories
+from nppac.utils.errors import unknown_name
+from nppac.utils.files import write_json
+from nppac.utils.progress import Advance, progress_bar
+from nppac.utils.provenance import provenance
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Recipe:
     description: str
     data: str
     """Name of the file that `compute` writes and `draw` reads."""
-    compute: Callable[[Path, Sources, Effort, Advance], tuple[str, ...]]
+    compute: Callable[[Path, Sources, ComputeBudget, Advance], tuple[str, ...]]
     draw: Callable[[Path, Path], None]
-    steps: Callable[[Sources, Effort], int]
+    steps: Callable[[Sources, ComputeBudget], int]
     """What the progress of `compute` counts to."""
 
 
@@ -65,42 +65,42 @@ RECIPES: dict[str, Recipe] = {
         "collapse.npz",
         compute_collapse,
         draw_collapse,
-        lambda sources, effort: effort.seeds * effort.epochs,
+        lambda sources, budget: budget.seeds * budget.epochs,
     ),
     "fig-entropy": Recipe(
         "Variance of networks with an entropy bonus of 1e-2, 1e-3 and 1e-4.",
         "entropy.npz",
         compute_entropy,
         lambda data, picture: draw_maps(data, picture, "Likelihood + entropy bonus"),
-        lambda sources, effort: len(COEFFICIENTS) * effort.epochs,
+        lambda sources, budget: len(COEFFICIENTS) * budget.epochs,
     ),
     "fig-tikhonov": Recipe(
         "Variance of networks with Tikhonov regularisation of 1e-2, 1e-3 and 1e-4.",
         "tikhonov.npz",
         compute_tikhonov,
         lambda data, picture: draw_maps(data, picture, "Likelihood + Tikhonov regularisation"),
-        lambda sources, effort: len(COEFFICIENTS) * effort.epochs,
+        lambda sources, budget: len(COEFFICIENTS) * budget.epochs,
     ),
     "fig-ensemble": Recipe(
         "Variance of deep ensembles of 1, 2, 4, 6, 8 and 10 networks.",
         "ensemble.npz",
         compute_ensemble,
         lambda data, picture: draw_maps(data, picture, "Ensembles of K networks"),
-        lambda sources, effort: effort.epochs,
+        lambda sources, budget: budget.epochs,
     ),
     "fig-trajectories": Recipe(
         "Mean trajectories with predictive variance on an unseen door: GP, network, uniform.",
         "trajectories.npz",
         compute_trajectories,
         draw_trajectories,
-        lambda sources, effort: effort.gp(TASK).total_steps + effort.epochs,
+        lambda sources, budget: budget.gp(TASK).total_steps + budget.epochs,
     ),
     "prop1": Recipe(
         "Proposition 1: gradient of log π0 against the reference's variance.",
         "prop1.csv",
         compute_proposition,
         draw_proposition,
-        lambda sources, effort: 0,
+        lambda sources, budget: 0,
     ),
 }
 FIGURES: dict[str, str] = {name: recipe.description for name, recipe in RECIPES.items()}
@@ -118,15 +118,15 @@ def reproduce(
     if name not in RECIPES:
         raise unknown_name("figure", name, RECIPES)
     recipe, out, began = RECIPES[name], Path(out_dir), time.monotonic()
-    sources, effort = task_sources(demos), Effort.quick() if quick else Effort()
+    sources, budget = task_sources(demos), ComputeBudget.quick() if quick else ComputeBudget()
     made = Reproduction(out / recipe.data, out / f"{name}.png", out / f"{name}.json")
-    with progress_bar(name, recipe.steps(sources, effort)) as advance:
-        notes = recipe.compute(made.data, sources, effort, advance)
+    with progress_bar(name, recipe.steps(sources, budget)) as advance:
+        notes = recipe.compute(made.data, sources, budget, advance)
     recipe.draw(made.data, made.picture)
     record = {
         "figure": name,
         "demos": sources,
-        "effort": dataclasses.asdict(effort),
+        "budget": dataclasses.asdict(budget),
         "seconds": round(time.monotonic() - began, 1),
         "notes": notes,
         "provenance": provenance(),

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.diagnostics.probes import Ruler, displaced, random_directions
-from nppac.files import write_arrays
-from nppac.progress import Advance, after, silent
-from nppac.references.network import fit_network
+from nppac.diagnostics.probes import DistanceMetric, displaced, random_directions
+from nppac.references.neural.network import fit_network
 from nppac.reproduce.maps import TASK
-from nppac.reproduce.sources import Effort, Sources, load_source
+from nppac.reproduce.sources import ComputeBudget, Sources, load_source
+from nppac.utils.files import write_arrays
+from nppac.utils.progress import Advance, after, silent
 
 DISTANCE = 2.0
 """How far off the data the variance is watched, in standard deviations per dimension."""
@@ -17,26 +17,26 @@ PROBES = 256
 
 
 def compute_collapse(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """Mean predictive variance at states off the data after each epoch, for every seed.
 
     Early stopping is off, so that all seeds have curves of one length; the epoch at which it would
     have stopped is kept beside them.
     """
-    demos = load_source(sources, TASK, effort)
+    demos = load_source(sources, TASK, budget)
     probe = off_data_states(demos.obs)
     curves, best = [], []
-    for seed in range(effort.seeds):
-        config = effort.network(seed=seed, patience=effort.epochs)
-        part = after(seed * effort.epochs, advance, f"seed {seed}:")
+    for seed in range(budget.seeds):
+        config = budget.network(seed=seed, patience=budget.epochs)
+        part = after(seed * budget.epochs, advance, f"seed {seed}:")
         report = fit_network(demos.obs, demos.actions, config, part, probe).report
         curves.append(report["probe_variance"])
         best.append(report["best_epoch"])
     write_arrays(
         path,
         {
-            "epoch": np.arange(1, effort.epochs + 1),
+            "epoch": np.arange(1, budget.epochs + 1),
             "variance": np.array(curves),
             "best_epoch": np.array(best),
             "distance": np.asarray(DISTANCE),
@@ -48,7 +48,7 @@ def compute_collapse(
 
 def off_data_states(obs: np.ndarray) -> np.ndarray:
     """Demonstrated states displaced by `DISTANCE` in random directions."""
-    rng, ruler = np.random.default_rng(0), Ruler.of(obs)
+    rng, metric = np.random.default_rng(0), DistanceMetric.of(obs)
     base = obs[rng.choice(len(obs), min(PROBES, len(obs)), replace=False)]
-    directions = random_directions(ruler, len(base), rng)
-    return displaced(ruler, base, directions, (DISTANCE,))[0]
+    directions = random_directions(metric, len(base), rng)
+    return displaced(metric, base, directions, (DISTANCE,))[0]

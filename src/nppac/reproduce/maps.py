@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from nppac.demos import Demos
-from nppac.files import write_arrays
-from nppac.progress import Advance, after, silent
 from nppac.references import fit_gp
 from nppac.references.base import Reference
-from nppac.references.ensemble import fit_ensemble
-from nppac.references.network import fit_network
+from nppac.references.neural.ensemble import fit_ensemble
+from nppac.references.neural.network import fit_network
 from nppac.reproduce.plane import Plane, variance_map
-from nppac.reproduce.sources import Effort, Sources, load_source
+from nppac.reproduce.sources import ComputeBudget, Sources, load_source
 from nppac.tasks import TASKS
+from nppac.utils.files import write_arrays
+from nppac.utils.progress import Advance, after, silent
 
 COEFFICIENTS = (1e-2, 1e-3, 1e-4)
 ENSEMBLE_SIZES = (1, 2, 4, 6, 8, 10)
@@ -33,82 +33,82 @@ def mapped_tasks(sources: Sources) -> list[str]:
     return [task for task in PAPER_TASKS if task in sources] or [PAPER_TASKS[0]]
 
 
-def heatmap_steps(sources: Sources, effort: Effort) -> int:
+def heatmap_steps(sources: Sources, budget: ComputeBudget) -> int:
     """What the progress of the maps of all tasks counts to."""
-    return sum(effort.gp(task).total_steps + effort.epochs for task in mapped_tasks(sources))
+    return sum(budget.gp(task).total_steps + budget.epochs for task in mapped_tasks(sources))
 
 
 def compute_heatmaps(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """GP beside network for each task that has demonstrations; says which have none."""
     arrays: dict[str, np.ndarray] = {}
     rows, done = mapped_tasks(sources), 0
     for i, task in enumerate(rows):
-        demos = load_source(sources, task, effort)
-        data, settings = (demos.obs, demos.actions), effort.gp(task)
+        demos = load_source(sources, task, budget)
+        data, settings = (demos.obs, demos.actions), budget.gp(task)
         gp = fit_gp(*data, settings, after(done, advance, f"{task}, GP:"))
         done += settings.total_steps
-        network = fit_network(*data, effort.network(), after(done, advance, f"{task}, network:"))
-        done += effort.epochs
+        network = fit_network(*data, budget.network(), after(done, advance, f"{task}, network:"))
+        done += budget.epochs
         panels = {"Gaussian process": gp, "network": network}
-        arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, effort)
+        arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, budget)
     write_arrays(path, {"rows": np.asarray(len(rows)), **arrays}, compress=True)
     missing = [task for task in PAPER_TASKS if task not in rows]
     return tuple(f"{task}: left out, because it has no demonstrations" for task in missing)
 
 
 def compute_entropy(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """Networks with entropy bonuses β."""
-    return _one_row(path, sources, effort, "entropy_bonus", "β", advance)
+    return _one_row(path, sources, budget, "entropy_bonus", "β", advance)
 
 
 def compute_tikhonov(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """Networks with Tikhonov regularisation λ."""
-    return _one_row(path, sources, effort, "tikhonov", "λ", advance)
+    return _one_row(path, sources, budget, "tikhonov", "λ", advance)
 
 
 def _one_row(
-    path: Path, sources: Sources, effort: Effort, setting: str, symbol: str, advance: Advance
+    path: Path, sources: Sources, budget: ComputeBudget, setting: str, symbol: str, advance: Advance
 ) -> tuple[str, ...]:
-    demos = load_source(sources, TASK, effort)
+    demos = load_source(sources, TASK, budget)
 
     panels = {
         f"{symbol} = $10^{{{np.log10(value):.0f}}}$": fit_network(
             demos.obs,
             demos.actions,
-            effort.network(**{setting: value}),
-            after(i * effort.epochs, advance, f"{symbol} = {value:g}:"),
+            budget.network(**{setting: value}),
+            after(i * budget.epochs, advance, f"{symbol} = {value:g}:"),
         )
         for i, value in enumerate(COEFFICIENTS)
     }
-    arrays = _row(0, TASK, demos, panels, effort)
+    arrays = _row(0, TASK, demos, panels, budget)
     write_arrays(path, {"rows": np.asarray(1), **arrays}, compress=True)
     return ()
 
 
 def compute_ensemble(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """The first K members of one ensemble, moment-matched."""
-    demos = load_source(sources, TASK, effort)
+    demos = load_source(sources, TASK, budget)
     whole = fit_ensemble(
-        demos.obs, demos.actions, effort.network(), members=max(ENSEMBLE_SIZES), advance=advance
+        demos.obs, demos.actions, budget.network(), members=max(ENSEMBLE_SIZES), advance=advance
     )
     panels = {"one network" if k == 1 else f"K = {k}": whole.members(k) for k in ENSEMBLE_SIZES}
-    arrays = _row(0, TASK, demos, panels, effort)
+    arrays = _row(0, TASK, demos, panels, budget)
     write_arrays(path, {"rows": np.asarray(1), **arrays}, compress=True)
     return ()
 
 
-def _row(i: int, title: str, demos: Demos, panels: Panels, effort: Effort) -> dict:
+def _row(i: int, title: str, demos: Demos, panels: Panels, budget: ComputeBudget) -> dict:
     """The arrays of one row: a map for each panel over the plane of one task."""
     plane = Plane.of(demos.obs)
-    axes = plane.axes(demos.obs, effort.grid)
+    axes = plane.axes(demos.obs, budget.grid)
     maps = np.stack([variance_map(reference, plane, axes) for reference in panels.values()])
     points = demos.obs[:: max(1, len(demos.obs) // MOST_POINTS)]
     return {

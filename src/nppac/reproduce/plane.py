@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nppac.diagnostics.online import variance_of
-from nppac.diagnostics.probes import Ruler, principal_components
+from nppac.diagnostics.probes import DistanceMetric, principal_components
 from nppac.references.base import Reference
 
 MARGIN = 0.6
@@ -28,11 +28,11 @@ class Plane:
     @classmethod
     def of(cls, obs: np.ndarray) -> "Plane":
         """The plane of demonstrated observations (N, o)."""
-        ruler = Ruler.of(obs)
-        z = ruler.standardise(obs)
+        metric = DistanceMetric.of(obs)
+        z = metric.standardise(obs)
         components = principal_components(z, 2)
         explained = np.square(z @ components.T).sum(0) / np.square(z).sum()
-        return cls(ruler.mean, ruler.std, components, explained)
+        return cls(metric.mean, metric.std, components, explained)
 
     def project(self, obs: np.ndarray) -> np.ndarray:
         """Coordinates (n, 2) of states."""

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.distributions import laplace_log_prob, normal_log_prob
-from nppac.files import write_atomically
-from nppac.progress import Advance, silent
-from nppac.reproduce.sources import Effort, Sources
+from nppac.nn.distributions import laplace_log_prob, normal_log_prob
+from nppac.reproduce.sources import ComputeBudget, Sources
+from nppac.utils.files import write_atomically
+from nppac.utils.progress import Advance, silent
 
 ERROR = 0.2
 """Distance |a - μ0| of the action from the reference's mean, held fixed."""
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 def compute_proposition(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """Write a CSV of |∂ log π0 / ∂a| by differentiation and by formula, for both densities."""
     table = gradients(VARIANCES)

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from nppac.demos import Demos, embedded_names
-from nppac.errors import UserError
-from nppac.presets import PAPER
+from nppac.demos.for_task import load_task_demos
 from nppac.references import GPConfig
-from nppac.references.network_config import NetworkConfig
-from nppac.runs import load_task_demos
+from nppac.references.neural.config import NetworkConfig
 from nppac.tasks import get_task
+from nppac.training.presets import PAPER
+from nppac.utils.errors import UserError
 
 Sources = Mapping[str, str]
 """Demonstrations of each task: a file, a Minari id or an embedded name."""
 
 
 @dataclass(frozen=True)
-class Effort:
+class ComputeBudget:
     """How much to compute; a quick look is for tests and for trying a figure out."""
 
     epochs: int = 200
@@ -27,7 +27,7 @@ class Effort:
     demo_episodes: int | None = None
 
     @classmethod
-    def quick(cls) -> "Effort":
+    def quick(cls) -> "ComputeBudget":
         """Seconds instead of minutes."""
         return cls(epochs=10, seeds=2, grid=9, gp_points=100, gp_steps=10, demo_episodes=2)
 
@@ -48,12 +48,12 @@ def task_sources(demos: Sources | None) -> dict[str, str]:
     return {**embedded, **(demos or {})}
 
 
-def load_source(sources: Sources, task: str, effort: Effort) -> Demos:
+def load_source(sources: Sources, task: str, budget: ComputeBudget) -> Demos:
     """The demonstrations of a task, or a `UserError` that says how to give them."""
     if task not in sources:
         raise UserError(
             f"This figure needs demonstrations of '{task}', and none are embedded: give them."
         )
-    demos = load_task_demos(get_task(task), sources[task], effort.demo_episodes)
+    demos = load_task_demos(get_task(task), sources[task], budget.demo_episodes)
     assert demos is not None
     return demos

@@ -7,15 +7,15 @@ import numpy as np
 
 from nppac.demos import Demos
 from nppac.diagnostics.online import variance_of
-from nppac.files import write_arrays
-from nppac.progress import Advance, after, silent
 from nppac.references import UniformReference, fit_gp
 from nppac.references.base import Reference
-from nppac.references.network import fit_network
-from nppac.reproduce.sources import Effort, Sources, load_source
-from nppac.rollout import episode_seeds, rollout
+from nppac.references.neural.network import fit_network
+from nppac.reproduce.sources import ComputeBudget, Sources, load_source
 from nppac.tasks import get_task, make_env
+from nppac.tasks.rollout import episode_seeds, rollout
 from nppac.types import Episode
+from nppac.utils.files import write_arrays
+from nppac.utils.progress import Advance, after, silent
 
 TASK = "door"
 PALM = slice(29, 32)
@@ -25,13 +25,13 @@ HANDLE = slice(32, 35)
 
 
 def compute_trajectories(
-    path: Path, sources: Sources, effort: Effort, advance: Advance = silent
+    path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
     """Mean trajectories of GP, network and uniform reference from one start to one new goal."""
-    demos = load_source(sources, TASK, effort)
-    data, settings = (demos.obs, demos.actions), effort.gp(TASK)
+    demos = load_source(sources, TASK, budget)
+    data, settings = (demos.obs, demos.actions), budget.gp(TASK)
     gp = fit_gp(*data, settings, after(0, advance, "GP:"))
-    network = fit_network(*data, effort.network(), after(settings.total_steps, advance, "network:"))
+    network = fit_network(*data, budget.network(), after(settings.total_steps, advance, "network:"))
     references = {
         "Gaussian process": gp,
         "network": network,

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from nppac.demos import embedded, embedded_names, load_demos, load_embedded, save_demos, validate
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from ..samples import assert_same, make_demos, make_episode
 

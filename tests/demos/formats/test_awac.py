@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nppac.demos import load_demos, validate
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from ..samples import assert_same, make_demos, write_awac
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nppac.demos import Demos, load_demos
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from ..samples import assert_same, d4rl_columns, make_demos, make_episode, write_d4rl
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nppac.demos import load_demos, validate
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from ..samples import assert_same, dapg_paths, make_demos, write_dapg
 

@@ -9,7 +9,7 @@ from minari.data_collector import EpisodeBuffer
 
 from nppac.demos import Demos, load_demos
 from nppac.demos.formats.minari import is_minari_id
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from ..samples import assert_same, make_demos
 

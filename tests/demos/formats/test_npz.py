@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nppac.demos import Demos, load_demos, save_demos
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 from ..samples import assert_same, make_demos, make_episode, write_npz
 

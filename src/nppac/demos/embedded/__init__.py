@@ -6,8 +6,8 @@ from importlib.resources.abc import Traversable
 
 from nppac.demos.data import Demos
 from nppac.demos.formats.npz import read_npz
-from nppac.errors import unknown_name
-from nppac.files import read_json
+from nppac.utils.errors import unknown_name
+from nppac.utils.files import read_json
 
 
 def embedded_names() -> list[str]:

@@ -9,7 +9,7 @@ from numpy.lib import format as npy
 from nppac.demos.data import Demos
 from nppac.demos.formats.paths import demos_from_paths
 from nppac.demos.safe_pickle import load_pickle
-from nppac.errors import UserError
+from nppac.utils.errors import UserError
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 

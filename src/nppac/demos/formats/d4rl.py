@@ -8,8 +8,8 @@ import numpy as np
 
 from nppac.demos.build import build_episode, flat_array
 from nppac.demos.data import Demos
-from nppac.errors import UserError
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 _REQUIRED = ("observations", "actions", "terminals")
 _OPTIONAL = ("rewards", "timeouts", "next_observations")

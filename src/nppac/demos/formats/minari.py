@@ -9,8 +9,8 @@ from gymnasium import spaces
 
 from nppac.demos.build import build_episode
 from nppac.demos.data import Demos
-from nppac.errors import UserError
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 _ID = re.compile(r"(?:[-_\w]+/)*[-_\w]+-v\d+")
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from nppac.demos.build import build_episode
 from nppac.demos.data import Demos
-from nppac.errors import UserError
-from nppac.files import read_arrays, write_arrays
 from nppac.types import Episode
+from nppac.utils.errors import UserError
+from nppac.utils.files import read_arrays, write_arrays
 
 _REQUIRED = ("observations", "actions", "episode_lengths")
 _JSON_KEYS = ("env_kwargs", "provenance")

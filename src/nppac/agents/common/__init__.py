@@ -1,0 +1,1 @@
+"""What several methods share: losses, returns, networks and their steps."""

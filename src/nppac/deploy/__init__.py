@@ -1,0 +1,1 @@
+"""Policies that leave the training machine: distillation, and acting with NumPy alone."""

@@ -1,0 +1,119 @@
+"""A policy that needs NumPy alone: one file of arrays, and a line of arithmetic per layer.
+
+Nothing here imports JAX or an environment, so that the computer of a robot can act with it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nppac.utils.errors import UserError
+from nppac.utils.files import read_arrays, write_arrays
+
+KIND = "policy"
+"""What the file's `kind` says, where that of a reference names the reference."""
+FORMAT = 1
+LAYER = ("weight", "bias")
+"""What the names of a layer's two arrays begin with."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyPolicy:
+    """a = tanh of a ReLU network of (s - centre) / spread; every array is float32."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    """One (inputs, outputs) matrix per layer."""
+    biases: tuple[np.ndarray, ...]
+    task: str
+    """The task that it was made for."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """Where it comes from: the command, the commit, the run, and how well it does."""
+
+    def __post_init__(self) -> None:
+        widths = [self.centre.shape, *(bias.shape for bias in self.biases)]
+        between = [(*i, *j) for i, j in pairwise(widths)]
+        found = [weight.shape for weight in self.weights]
+        if not found or self.centre.ndim != 1 or (self.spread.shape, found) != (widths[0], between):
+            raise UserError(f"The layers do not fit one another: {found} with biases {widths[1:]}.")
+
+    @property
+    def obs_dim(self) -> int:
+        """Length of an observation."""
+        return len(self.centre)
+
+    @property
+    def action_dim(self) -> int:
+        """Length of an action."""
+        return len(self.biases[-1])
+
+    def __call__(self, obs: np.ndarray) -> np.ndarray:
+        """Actions in [-1, 1]: of one observation (o,), or of each row of (n, o)."""
+        x = np.asarray(obs, np.float32)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.obs_dim:
+            raise UserError(
+                f"The policy takes observations of {self.obs_dim} numbers, not of shape {x.shape}."
+            )
+        if not np.isfinite(x).all():  # no motor should be sent what follows from that
+            raise UserError("The policy was given an observation that is not finite.")
+        x = (x - self.centre) / self.spread
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = np.maximum(x @ weight + bias, 0.0)
+        return np.tanh(x @ self.weights[-1] + self.biases[-1])
+
+    def save(self, path: str | Path) -> None:
+        """Write the arrays that docs/guide.md describes."""
+        layers = enumerate(zip(self.weights, self.biases, strict=True))
+        named = {
+            f"{name}_{i}": a for i, pair in layers for name, a in zip(LAYER, pair, strict=True)
+        }
+        arrays = {"centre": self.centre, "spread": self.spread, **named}
+        words = {"kind": KIND, "task": self.task, "record": json.dumps(dict(self.record))}
+        write_arrays(
+            path,
+            {name: np.asarray(word) for name, word in words.items()}
+            | {"format": np.asarray(FORMAT), "layers": np.asarray(len(self.weights))}
+            # Row by row and little-endian, for readers that look at neither.
+            | {name: np.ascontiguousarray(array, "<f4") for name, array in arrays.items()},
+        )
+
+
+def kind_of(path: str | Path) -> str:
+    """What a file says that it holds: such a policy, or a reference; refuses any other file."""
+    kind = str(read_arrays(path).get("kind", ""))
+    if not kind:
+        raise UserError(
+            f"{path} holds no policy. Give the directory of a run, or a file that `nppac distill` "
+            "or `nppac fit` wrote."
+        )
+    return kind
+
+
+def load_numpy_policy(path: str | Path) -> NumpyPolicy:
+    """The policy that `nppac distill` wrote: call it with observations to have actions."""
+    arrays = read_arrays(path)
+    kind = str(arrays.get("kind", "none"))
+    if kind != KIND:
+        raise UserError(
+            f"{path} holds no distilled policy (its kind is '{kind}'). Give a file that "
+            "`nppac distill` wrote."
+        )
+    if not np.array_equal(arrays.get("format", -1), FORMAT):
+        raise UserError(f"{path} is a policy of another version of nppac. Distil it again.")
+    try:
+        weights, biases = (
+            tuple(arrays[f"{name}_{i}"] for i in range(int(arrays["layers"]))) for name in LAYER
+        )
+        record = json.loads(str(arrays["record"]))
+        task = str(arrays["task"])
+        return NumpyPolicy(arrays["centre"], arrays["spread"], weights, biases, task, record)
+    except (KeyError, TypeError, ValueError, UserError) as error:
+        raise UserError(
+            f"{path} does not hold a complete policy ({error}). Distil it again."
+        ) from error

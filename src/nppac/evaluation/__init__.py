@@ -1,0 +1,1 @@
+"""How good policies and methods are: episodes, metrics, comparisons and statistics."""

@@ -1,0 +1,1 @@
+"""Networks: perceptrons, policy heads, critics and densities."""

@@ -1,0 +1,55 @@
+"""Critics Q_θ(s, a): an ensemble whose members share one compiled program."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from nppac.nn.mlp import MLP
+from nppac.nn.policies import Actions, Obs
+
+CRITIC_LAST_BOUND = 3e-3
+
+
+class CriticEnsemble(eqx.Module):
+    """n independent critics Q_θ(s, a), their weights stacked in one network."""
+
+    members: MLP
+
+    def __init__(
+        self,
+        key: PRNGKeyArray,
+        n: int,
+        obs_dim: int,
+        action_dim: int,
+        hidden: tuple[int, ...],
+        layer_norm: bool = False,
+    ) -> None:
+        def member(k: PRNGKeyArray) -> MLP:
+            inputs = obs_dim + action_dim
+            return MLP(k, inputs, hidden, 1, CRITIC_LAST_BOUND, layer_norm=layer_norm)
+
+        self.members = jax.vmap(member)(jax.random.split(key, n))
+
+    def __call__(self, obs: Obs, action: Actions) -> Float[Array, "n *batch"]:
+        """Values of every member."""
+        inputs = jnp.concatenate([obs, action], axis=-1)
+        if self.members.norms or len(self.members.weights) == 1:
+            return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
+        return self._side_by_side(inputs)
+
+    def _side_by_side(self, inputs: Float[Array, "*batch i"]) -> Float[Array, "n *batch"]:
+        """The same without normalisation, for which products of their own are faster than stacked.
+
+        The first layers, narrow in their inputs, are one wide product.
+        """
+        (first, *weights), (bias, *biases) = self.members.weights, self.members.biases
+        activation, n = self.members.activation, len(first)
+        wide = activation(inputs @ jnp.concatenate(first, axis=-1) + jnp.ravel(bias))
+        values = []
+        for i, x in enumerate(jnp.split(wide, n, axis=-1)):
+            x = x @ weights[0][i] + biases[0][i]
+            for weight, bias in zip(weights[1:], biases[1:], strict=True):
+                x = activation(x) @ weight[i] + bias[i]
+            values.append(x[..., 0])
+        return jnp.stack(values)

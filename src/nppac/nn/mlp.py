@@ -1,0 +1,74 @@
+"""Multi-layer perceptrons.
+
+Initialisation follows the authors' code: hidden weights uniform in ±1/√(layer width), biases 0.1,
+last layer uniform within a small bound.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+HIDDEN_BIAS = 0.1
+LAYER_NORM_EPSILON = 1e-6
+
+
+class MLP(eqx.Module):
+    """Fully connected network, ReLU between layers by default; weights are (inputs, outputs).
+
+    With `layer_norm` each hidden layer's values are standardised, scaled and shifted before the
+    activation.
+    """
+
+    weights: tuple[Float[Array, "i j"], ...]
+    biases: tuple[Float[Array, " j"], ...]
+    norms: tuple[tuple[Float[Array, " j"], Float[Array, " j"]], ...]
+    activation: Callable[[Array], Array] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        key: PRNGKeyArray,
+        inputs: int,
+        hidden: tuple[int, ...],
+        outputs: int,
+        last: float,
+        *,
+        layer_norm: bool = False,
+        activation: Callable[[Array], Array] = jax.nn.relu,
+    ) -> None:
+        self.activation = activation
+        self.norms = tuple((jnp.ones(w), jnp.zeros(w)) for w in hidden) if layer_norm else ()
+        sizes = (inputs, *hidden, outputs)
+        bounds = [width**-0.5 for width in hidden] + [last]
+        keys = jax.random.split(key, 2 * len(bounds)).reshape(len(bounds), 2)
+        self.weights = tuple(
+            jax.random.uniform(k[0], (i, j), minval=-bound, maxval=bound)
+            for k, i, j, bound in zip(keys, sizes[:-1], sizes[1:], bounds, strict=True)
+        )
+        hidden_biases = tuple(jnp.full((width,), HIDDEN_BIAS, jnp.float32) for width in hidden)
+        last_bias = jax.random.uniform(keys[-1][1], (outputs,), minval=-last, maxval=last)
+        self.biases = (*hidden_biases, last_bias)
+
+    def __call__(self, x: Float[Array, "*batch i"]) -> Float[Array, "*batch j"]:
+        """Apply the layers to a single input or to a batch."""
+        *hidden, last = zip(self.weights, self.biases, strict=True)
+        for i, (weight, bias) in enumerate(hidden):
+            x = x @ weight + bias
+            if self.norms:
+                scale, shift = self.norms[i]
+                x = scale * standardized(x) + shift
+            x = self.activation(x)
+        weight, bias = last
+        return x @ weight + bias
+
+
+def standardized(x: Float[Array, "*batch j"]) -> Float[Array, "*batch j"]:
+    """Each row less its mean, over its standard deviation.
+
+    Means are products with a column: XLA does not vectorise sums of rows on processors.
+    """
+    mean = jnp.full((x.shape[-1], 1), 1.0 / x.shape[-1], x.dtype)
+    centred = x - x @ mean
+    return centred * jax.lax.rsqrt((centred * centred) @ mean + LAYER_NORM_EPSILON)

@@ -1,0 +1,199 @@
+"""Policy heads: the densities that an online policy π_φ(a|s) can have."""
+
+from abc import abstractmethod
+from typing import Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from nppac.nn.distributions import normal_log_prob, normal_sample, tanh_correction
+from nppac.nn.mlp import MLP
+from nppac.types import ReferenceStats
+
+HeadName = Literal["tanh_normal", "normal", "constant_scale", "anchored"]
+LOG_SCALE_MIN, LOG_SCALE_MAX = -20.0, 2.0
+POLICY_LAST_BOUND = 1e-3
+TANH_BOUND = 1.0 - 1e-5
+"""Largest action whose density under a squashed policy is asked for; at 1 it is infinite."""
+
+Obs = Float[Array, "*batch o"]
+Actions = Float[Array, "*batch d"]
+Values = Float[Array, "*batch"]
+
+
+class Policy(eqx.Module):
+    """An online policy π_φ(a|s)."""
+
+    trunk: eqx.AbstractVar[MLP]
+
+    @abstractmethod
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Location and scale of a Gaussian, which a squashed policy then squashes."""
+
+    @abstractmethod
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
+        """Reparameterised action of that Gaussian and its log-density."""
+
+    def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
+        """Reparameterised action and its log-density."""
+        return self.draw(*self.loc_scale(obs), key)
+
+    @abstractmethod
+    def log_prob(self, obs: Obs, action: Actions) -> Values:
+        """Log π(a|s) of a given action."""
+
+    @abstractmethod
+    def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
+        """An action with the policy's own noise times `noise`: 0 gives the mode."""
+
+    @abstractmethod
+    def mode(self, obs: Obs) -> Actions:
+        """The deterministic action used in evaluation."""
+
+    def condition_on(self, reference: ReferenceStats | None) -> "Policy":
+        """The policy where the reference says this; most policies do not care."""
+        return self
+
+
+def loc_and_scale(trunk: MLP, obs: Obs) -> tuple[Actions, Actions]:
+    """A trunk's two outputs: raw location and scale, its logarithm clipped to [-20, 2]."""
+    raw_loc, log_scale = jnp.split(trunk(obs), 2, axis=-1)
+    return raw_loc, jnp.exp(jnp.clip(log_scale, LOG_SCALE_MIN, LOG_SCALE_MAX))
+
+
+class TanhNormalPolicy(Policy):
+    """Squashed Gaussian a = tanh(u), u ~ N(μ(s), σ(s)²)."""
+
+    trunk: MLP
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Location and scale before the squashing."""
+        return loc_and_scale(self.trunk, obs)
+
+    def mode(self, obs: Obs) -> Actions:
+        """Return tanh μ(s)."""
+        return jnp.tanh(self.loc_scale(obs)[0])
+
+    def log_prob(self, obs: Obs, action: Actions) -> Values:
+        """Log-density of an action, moved inside the box where it lies on its border."""
+        loc, scale = self.loc_scale(obs)
+        action = jnp.clip(action, -TANH_BOUND, TANH_BOUND)
+        return normal_log_prob(jnp.arctanh(action), loc, scale) - tanh_correction(action)
+
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
+        """Action in (-1, 1) and its log-density."""
+        unsquashed = normal_sample(key, loc, scale)
+        action = jnp.tanh(unsquashed)
+        return action, normal_log_prob(unsquashed, loc, scale) - tanh_correction(action)
+
+    def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
+        """Return tanh(μ(s) + noise · σ(s) ε)."""
+        loc, scale = self.loc_scale(obs)
+        return jnp.tanh(normal_sample(key, loc, noise * scale))
+
+
+class GaussianPolicy(Policy):
+    """Unsquashed Gaussian N(μ(s), σ²), which can leave the box that the environment clips to."""
+
+    def mode(self, obs: Obs) -> Actions:
+        """The mean."""
+        return self.loc_scale(obs)[0]
+
+    def log_prob(self, obs: Obs, action: Actions) -> Values:
+        """Log-density of any action."""
+        return normal_log_prob(action, *self.loc_scale(obs))
+
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
+        """Action, possibly outside [-1, 1], and its log-density."""
+        action = normal_sample(key, loc, scale)
+        return action, normal_log_prob(action, loc, scale)
+
+    def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
+        """Return μ(s) + noise · σ ε."""
+        loc, scale = self.loc_scale(obs)
+        return normal_sample(key, loc, noise * scale)
+
+
+class NormalPolicy(GaussianPolicy):
+    """N(tanh μ(s), σ(s)²): its KL to a Gaussian has a closed form."""
+
+    trunk: MLP
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Bounded mean, and a scale of each state's own."""
+        raw_loc, scale = loc_and_scale(self.trunk, obs)
+        return jnp.tanh(raw_loc), scale
+
+
+class ConstantScalePolicy(GaussianPolicy):
+    """N(tanh μ(s), σ²) with one scale for all states, log σ = -6 + 6 sigmoid(ℓ), at first e⁻³."""
+
+    trunk: MLP
+    raw_scale: Float[Array, " d"]
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Bounded mean and the common scale."""
+        loc = jnp.tanh(self.trunk(obs))
+        scale = jnp.exp(6.0 * jax.nn.sigmoid(self.raw_scale) - 6.0)
+        return loc, jnp.broadcast_to(scale, loc.shape)
+
+
+class AnchoredPolicy(GaussianPolicy):
+    """N(μ0(s) + σ0(s) f(s), (c σ0(s))²): a correction f to the reference, in units of its doubt.
+
+    f starts near zero, so that the fresh policy is the reference itself. |f| stays below
+    `max_correction`.
+    """
+
+    trunk: MLP
+    noise_ratio: float = eqx.field(static=True)
+    max_correction: float = eqx.field(static=True)
+    anchor: ReferenceStats | None = None
+
+    def condition_on(self, reference: ReferenceStats | None) -> "AnchoredPolicy":
+        """The policy at states where the reference has these statistics."""
+        return AnchoredPolicy(self.trunk, self.noise_ratio, self.max_correction, reference)
+
+    def correction(self, obs: Obs) -> Actions:
+        """f(s), each entry within ± reach."""
+        return self.max_correction * jnp.tanh(self.trunk(obs) / self.max_correction)
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Corrected mean, and a share of the reference's scale."""
+        if self.anchor is None:
+            raise ValueError("an anchored policy acts only where its reference is given")
+        loc, scale = self.anchor
+        return loc + scale * self.correction(obs), self.noise_ratio * scale
+
+
+class LinearPolicy(GaussianPolicy):
+    """N(μ(s), σ²) with an unbounded mean and one scale for all states, known by its logarithm."""
+
+    trunk: MLP
+    log_scale: Float[Array, " d"]
+
+    def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
+        """Mean and the common scale."""
+        loc = self.trunk(obs)
+        return loc, jnp.broadcast_to(jnp.exp(self.log_scale), loc.shape)
+
+
+def make_policy(
+    key: PRNGKeyArray,
+    head: HeadName,
+    obs_dim: int,
+    action_dim: int,
+    hidden: tuple[int, ...],
+    noise_ratio: float = 0.5,
+    max_correction: float = 1.0,
+) -> Policy:
+    """A fresh policy network with the named head; an anchored one has a spread and a reach."""
+    outputs = action_dim if head in ("constant_scale", "anchored") else 2 * action_dim
+    trunk = MLP(key, obs_dim, hidden, outputs, POLICY_LAST_BOUND)
+    if head == "anchored":
+        return AnchoredPolicy(trunk, noise_ratio, max_correction)
+    if head == "constant_scale":
+        return ConstantScalePolicy(trunk, jnp.zeros(action_dim))
+    return TanhNormalPolicy(trunk) if head == "tanh_normal" else NormalPolicy(trunk)

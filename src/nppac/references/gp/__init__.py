@@ -1,0 +1,1 @@
+"""The Gaussian process reference: its variance grows away from the demonstrations."""

@@ -1,0 +1,1 @@
+"""Conditioning on more points than an N x N matrix can be held for."""

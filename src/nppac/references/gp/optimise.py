@@ -1,0 +1,87 @@
+"""Two optimisers over a flat vector: L-BFGS, and the paper's Adam."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from scipy.optimize import minimize
+
+from nppac.utils.errors import UserError
+from nppac.utils.progress import Advance
+
+Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+"""Value and gradient at a vector."""
+
+_RANGE = 9.0
+"""Parameters stay this close to their start: a factor of e^±9 for those that are logarithms."""
+_WALL = 1e3
+
+
+class Optimum(NamedTuple):
+    """The best vector seen, and the values at the start and there."""
+
+    theta: np.ndarray
+    before: float
+    after: float
+
+
+def lbfgs(objective: Objective, start: np.ndarray, steps: int, advance: Advance) -> Optimum:
+    """Minimise by L-BFGS-B until it gains no more than 1e-6 of the value in a step."""
+    before, _ = _finite(objective(start))
+    done = 0
+
+    def guarded(theta):
+        value, gradient = objective(theta)
+        if np.isfinite(value) and np.isfinite(gradient).all():
+            return value, gradient
+        # A step too far: show the line search a wall, and it comes back.
+        return abs(before) + _WALL, np.zeros_like(theta)
+
+    def callback(intermediate_result):
+        nonlocal done
+        done += 1
+        advance(done, f"log likelihood {-intermediate_result.fun:.3f} per point")
+
+    result = minimize(
+        guarded,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(x - _RANGE, x + _RANGE) for x in start],
+        callback=callback,
+        options={"maxiter": steps, "maxcor": 20, "ftol": 1e-6, "gtol": 1e-5},
+    )
+    return Optimum(result.x, before, float(result.fun))
+
+
+def adam(
+    objective: Objective, start: np.ndarray, steps: int, learning_rate: float, advance: Advance
+) -> Optimum:
+    """Minimise by Adam and keep the best of all its steps."""
+    before, _ = _finite(objective(start))
+    theta, best, least = start, start, before
+    with jax.enable_x64(True):
+        optimiser = optax.adam(learning_rate)
+        state = optimiser.init(jnp.asarray(theta))
+        for step in range(1, steps + 1):
+            value, gradient = _finite(objective(theta))
+            if value < least:
+                best, least = theta, value
+            updates, state = optimiser.update(gradient, state)
+            theta = theta + np.asarray(updates)
+            advance(step, f"log likelihood {-value:.3f} per point")
+    value, _ = objective(theta)
+    return Optimum(theta, before, value) if value < least else Optimum(best, before, least)
+
+
+def _finite(evaluated: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+    value, gradient = evaluated
+    if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        raise UserError(
+            "The GP's marginal likelihood is not finite. Look for extreme values in the "
+            "demonstrations, or lower `learning_rate` if the optimiser is Adam."
+        )
+    return value, gradient

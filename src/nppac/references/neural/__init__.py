@@ -1,0 +1,1 @@
+"""References made of networks: one network, a deep ensemble, dropout."""

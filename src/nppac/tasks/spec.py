@@ -1,0 +1,25 @@
+"""What a task is: an environment, its horizon and its reward."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What a task is: which environment, for how long, and for which reward."""
+
+    name: str
+    env_id: str
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    horizon: int | None = None
+    """Time limit in steps, a truncation; None keeps the environment's own, or 1000."""
+    reward: Literal["environment", "success"] = "environment"
+    """The environment's own reward, or 1 at every step that reports success and 0 elsewhere."""
+    demo_steps: int | None = None
+    """Keep only so many steps of each demonstration; None keeps them whole."""
+    description: str = ""
+    success_in: Callable[[np.ndarray], np.ndarray] | None = None
+    """Whether an observation is one of success: rows (n, o) to flags (n,); None where unknown."""

@@ -1,0 +1,1 @@
+"""Training: configuration, replay, updates, the loop, checkpoints and run directories."""

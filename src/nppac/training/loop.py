@@ -1,0 +1,244 @@
+"""The training loop: collect, cache the reference, update, evaluate, record.
+
+Everything random is derived from (seed, purpose, counter), so that a run that was killed and
+resumed is the run that was not.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from nppac.agents.base import Agent, ReplayAgent, State
+from nppac.agents.replay import Replay, empty_replay, insert
+from nppac.agents.schedule import Schedule
+from nppac.evaluation.evaluate import Evaluation, evaluate
+from nppac.evaluation.metrics import METRICS_FILE, append_row, rewind
+from nppac.references.cache import remembering
+from nppac.tasks.rollout import collect, episode_seeds
+from nppac.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nppac.training.directory import CHECKPOINT_FILE
+from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
+from nppac.training.problem import Problem
+from nppac.training.transitions import rewards_of, transitions
+from nppac.training.updates import (
+    exploring_policy,
+    greedy_policy,
+    metric_names,
+    random_policy,
+    run_updates,
+)
+from nppac.types import Episode
+from nppac.utils.progress import progress_bar
+from nppac.utils.random import random_stream
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in memory at the end of an epoch.
+
+    `demos` are the demonstrations as transitions, where the agent or the replay wants them.
+    """
+
+    progress: Progress
+    state: State
+    replay: Replay
+    demos: Replay | None = None
+
+
+class Interrupted(Exception):
+    """Training stopped at the user's wish; everything is in the checkpoint."""
+
+
+def train_to_end(
+    problem: Problem,
+    agent: Agent,
+    schedule: Schedule,
+    seed: int,
+    directory: Path,
+) -> Run:
+    """Train to the end of the schedule, from the directory's checkpoint if it has one."""
+    run = _start(problem, agent, schedule, seed, directory)
+    with (
+        _deferred_interrupt() as stop_requested,
+        progress_bar("Training", schedule.steps, run.progress.env_steps) as advance,
+    ):
+        while run.progress.epoch < schedule.epochs:
+            began = time.monotonic()
+            run, row = run_epoch(problem, agent, schedule, seed, run)
+            run = _tick(run, began)
+            append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
+            advance(run.progress.env_steps, _status(row))
+            stopping = stop_requested()  # asked once: what stops the run has been saved
+            if stopping or _due(run.progress.env_steps, schedule, "checkpoint_every"):
+                save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
+            if stopping and run.progress.epoch < schedule.epochs:
+                raise Interrupted
+    return run
+
+
+def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, directory: Path) -> Run:
+    """The run at its checkpoint; or a new one, pretrained and evaluated before its first step."""
+    demos = demo_transitions(problem, agent, schedule)
+    shown = 0 if demos is None or not schedule.demos_in_replay else demos.capacity
+    capacity = min(schedule.replay_capacity, schedule.steps + shown)
+    replay = empty_replay(capacity, problem.obs_dim, problem.action_dim)
+    state = agent.init(random_stream(seed, "init"), problem.obs_dim, problem.action_dim)
+    checkpoint = directory / CHECKPOINT_FILE
+    if checkpoint.exists():
+        progress, state, replay = load_checkpoint(checkpoint, state, replay)
+        rewind(directory / METRICS_FILE, progress.env_steps)
+        return Run(progress, state, replay, demos)
+    began = time.monotonic()
+    (directory / METRICS_FILE).unlink(missing_ok=True)
+    if schedule.pretrain_epochs:
+        state = pretrain_on_demos(problem, agent, schedule, seed, state)
+    if demos is not None and schedule.demos_in_replay:
+        newest = jax.tree.map(lambda column: column[-capacity:], demos.storage)
+        replay = insert(replay, newest)
+    if demos is not None and schedule.offline_updates:
+        state = learn_offline(problem, agent, schedule, seed, state, demos)
+    row = _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
+    progress = Progress(updates=schedule.offline_updates if demos is not None else 0)
+    run = _tick(Run(progress, state, replay, demos), began)
+    own = metric_names(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
+    append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)}, own)
+    save_checkpoint(checkpoint, run.progress, run.state, run.replay)
+    return run
+
+
+def run_epoch(
+    problem: Problem, agent: Agent, schedule: Schedule, seed: int, run: Run
+) -> tuple[Run, dict[str, float | None]]:
+    """Collect one epoch of steps, cache the reference beside them, update, evaluate."""
+    done = run.progress
+    key = jax.random.fold_in(random_stream(seed, "epoch"), done.epoch)
+    act_key, update_key = jax.random.split(key)
+    query = remembering(problem.reference)  # acting and caching may ask about the same states
+    act = exploring_policy(agent, run.state, act_key, query)
+    if done.env_steps < schedule.random_steps:
+        act = random_policy(problem.action_dim, act_key)
+    seeds = episode_seeds(seed, "training", done.episodes)
+    episodes = collect(problem.env, act, seeds, schedule.epoch_steps)
+    replay = insert(run.replay, transitions(episodes, query))
+    env_steps = done.env_steps + schedule.epoch_steps
+    updates = _updates_due(agent, schedule, env_steps)
+    began = time.monotonic()
+    state, info = run_updates(
+        agent,
+        run.state,
+        replay,
+        update_key,
+        updates,
+        schedule.batch_size,
+        problem.reference.family,
+        run.demos,
+    )
+    row: dict[str, float | None] = {**info, "train_return_mean": _mean_return(episodes)}
+    if updates:
+        row["updates_per_second"] = updates / (time.monotonic() - began)
+    if _due(env_steps, schedule, "eval_every"):
+        row |= _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
+    progress = replace(
+        done,
+        epoch=done.epoch + 1,
+        env_steps=env_steps,
+        episodes=done.episodes + len(episodes),
+        updates=done.updates + updates,
+    )
+    return Run(progress, state, replay, run.demos), row
+
+
+def _updates_due(agent: Agent, schedule: Schedule, env_steps: int) -> int:
+    if env_steps <= schedule.warmup_steps:
+        return 0
+    own = isinstance(agent, ReplayAgent)
+    return agent.updates_per_epoch if own else schedule.updates_per_epoch
+
+
+def evaluate_agent(
+    problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State
+) -> Evaluation:
+    """Evaluate the deterministic policy on the same episodes each time."""
+    return evaluate(
+        problem.eval_envs,
+        greedy_policy(agent, state, problem.reference),
+        episodes=schedule.eval_episodes,
+        seed=seed,
+    )
+
+
+def _evaluation_row(evaluation: Evaluation) -> dict[str, float | None]:
+    return {
+        "eval_return_mean": evaluation.return_mean,
+        "eval_return_std": evaluation.return_std,
+        "eval_success_any": evaluation.success_any,
+        "eval_success_end": evaluation.success_end,
+    }
+
+
+def _tick(run: Run, began: float) -> Run:
+    wall_seconds = run.progress.wall_seconds + time.monotonic() - began
+    return replace(run, progress=replace(run.progress, wall_seconds=wall_seconds))
+
+
+def _counters(progress: Progress) -> dict[str, float]:
+    return {
+        "env_steps": progress.env_steps,
+        "updates": progress.updates,
+        "wall_seconds": round(progress.wall_seconds, 3),
+    }
+
+
+def _due(env_steps: int, schedule: Schedule, interval: str) -> bool:
+    return env_steps % getattr(schedule, interval) == 0 or env_steps >= schedule.steps
+
+
+def _mean_return(episodes: list[Episode]) -> float:
+    return float(np.mean([float(np.sum(rewards_of(episode))) for episode in episodes]))
+
+
+def _status(row: Mapping[str, Any]) -> str:
+    """Success or return, KL and rate, for the progress bar."""
+    parts = []
+    if row.get("eval_success_any") is not None:
+        parts.append(f"success {row['eval_success_any']:.0%}")
+    elif row.get("eval_return_mean") is not None:
+        parts.append(f"return {row['eval_return_mean']:.0f}")
+    else:
+        parts.append(f"train return {row['train_return_mean']:.3g}")
+    if "kl" in row:
+        parts.append(f"KL {row['kl']:.3g}")
+    if row.get("updates_per_second"):
+        parts.append(f"{row['updates_per_second']:.0f} updates/s")
+    return ", ".join(parts)
+
+
+@contextmanager
+def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Let the first Ctrl-C finish the epoch and its checkpoint; a second one stops at once."""
+    requests: list[int] = []
+
+    def handle(signum: int, frame: object) -> None:
+        if requests:
+            raise KeyboardInterrupt
+        requests.append(signum)
+        # Past Python's buffers, which the signal may have found in the middle of a write.
+        os.write(2, b"\nFinishing this epoch, then stopping (Ctrl-C again stops at once).\n")
+
+    try:
+        previous = signal.signal(signal.SIGINT, handle)
+    except ValueError:  # not the main thread: leave signals to whoever owns them
+        yield lambda: False
+        return
+    try:
+        yield lambda: bool(requests)
+    finally:
+        signal.signal(signal.SIGINT, previous)

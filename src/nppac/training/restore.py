@@ -1,0 +1,75 @@
+"""What runs have learned: policies, whether they fit a task, and how they do."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from nppac.agents.base import Agent, State
+from nppac.references import CustomReference, Reference, load_reference
+from nppac.tasks import (
+    action_dim,
+    get_task,
+    make_env,
+    obs_dim,
+)
+from nppac.tasks.rollout import Act
+from nppac.training.checkpoint import load_state
+from nppac.training.config import RunConfig, read_config
+from nppac.training.directory import CHECKPOINT_FILE, REFERENCE_FILE
+from nppac.training.updates import Query, greedy_policy
+from nppac.types import ReferenceStats
+from nppac.utils.errors import UserError
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """What a run has learned, as of its last checkpoint."""
+
+    config: RunConfig
+    state: State
+    query: Query
+    """The run's reference; only an anchored policy may ask it."""
+    checkpoint: Path
+
+    def policy(self, query: Query | None = None) -> Act:
+        """Its deterministic policy; `query` stands in for the reference where it is known."""
+        return greedy_policy(self.config.agent, self.state, query or self.query)
+
+
+def load_trained_run(directory: str | Path) -> TrainedRun:
+    """Read a run's last checkpoint."""
+    config = read_config(directory)
+    checkpoint = Path(directory) / CHECKPOINT_FILE
+    if not checkpoint.exists():
+        raise UserError(
+            f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
+        )
+    env = make_env(get_task(config.task))
+    agent: Agent = config.agent
+    fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
+    query = saved_reference(config, directory) if agent.anchored else _no_reference
+    return TrainedRun(config, load_state(checkpoint, fresh), query, checkpoint)
+
+
+def saved_reference(config: RunConfig, directory: str | Path) -> Reference:
+    """The run's own reference; a function is imported only if its configuration names it too.
+
+    That trusts `config.json` as far as it is trusted anyway: a task's id may name a module.
+    """
+    reference = load_reference(Path(directory) / REFERENCE_FILE, trusted=config.reference)
+    if isinstance(reference, CustomReference):
+        print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
+    return reference
+
+
+def load_run_policy(directory: str | Path) -> tuple[RunConfig, Act]:
+    """A run's configuration and its deterministic policy as of the last checkpoint."""
+    trained = load_trained_run(directory)
+    return trained.config, trained.policy()
+
+
+def _no_reference(obs: np.ndarray) -> ReferenceStats:
+    raise AssertionError("a policy that is not anchored asked for its reference")

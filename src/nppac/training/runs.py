@@ -1,0 +1,94 @@
+"""Runs as directories: create one from a configuration, and resume it."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from nppac.demos import is_embedded
+from nppac.demos.for_task import load_task_demos
+from nppac.evaluation.metrics import METRICS_FILE, load_metrics
+from nppac.tasks import get_task
+from nppac.training.config import RunConfig, read_config, to_json
+from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
+from nppac.training.loop import train_to_end
+from nppac.training.problem import Problem, make_problem, obtain_reference
+from nppac.training.restore import saved_reference
+from nppac.training.summary import run_summary
+from nppac.utils.errors import UserError
+from nppac.utils.files import directory_lock, read_json, remove_leftovers, write_json
+from nppac.utils.provenance import provenance
+
+
+def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
+    """Fit or load the reference, create the directory, train; the run's summary.
+
+    A mistake in what was given is found before anything is written.
+    """
+    directory = Path(directory)
+    _require_new(directory)
+    config = dataclasses.replace(config, demos=_found_from_anywhere(config.demos))
+    spec = get_task(config.task)
+    demos = load_task_demos(spec, config.demos, config.demo_episodes)
+    reference = obtain_reference(config, spec, demos)
+    problem = make_problem(config, spec, demos, reference)
+    with directory_lock(directory):
+        _require_new(directory)  # another run may have begun there while the reference was fitted
+        write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
+        reference.save(directory / REFERENCE_FILE)
+        # The saved one from now on, because a resumed run will ask that.
+        problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
+        return _train(config, problem, directory)
+
+
+def _require_new(directory: Path) -> None:
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
+    if directory.is_dir() and any(directory.iterdir()):
+        raise UserError(
+            f"{directory} exists and is not empty. Choose another --out, or continue that run with "
+            f"`nppac resume {directory}`."
+        )
+
+
+def _found_from_anywhere(source: str | None) -> str | None:
+    """A file by its full path, so that a run can be resumed from another directory."""
+    is_path = source and not is_embedded(source) and Path(source).exists()
+    return str(Path(source).resolve()) if source and is_path else source
+
+
+def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any]:
+    """Continue a run from its checkpoint, to its end or to a new number of steps."""
+    directory = Path(directory)
+    config = read_config(directory)
+    with directory_lock(directory):
+        if steps is not None:
+            config = _extended(config, directory, steps)
+        remove_leftovers(directory)
+        spec = get_task(config.task)
+        demos = load_task_demos(spec, config.demos, config.demo_episodes)
+        if not (directory / REFERENCE_FILE).exists():  # killed before it was written
+            obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
+        problem = make_problem(config, spec, demos, saved_reference(config, directory))
+        return _train(config, problem, directory)
+
+
+def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
+    """The configuration with another end, which is also written to the directory."""
+    config = dataclasses.replace(config, schedule=dataclasses.replace(config.schedule, steps=steps))
+    metrics = directory / METRICS_FILE
+    done = int(max(load_metrics(metrics)["env_steps"], default=0)) if metrics.exists() else 0
+    if steps < done:
+        raise UserError(
+            f"{directory} has done {done} steps already, more than --steps {steps}. Give more to "
+            "extend it."
+        )
+    stored = read_json(directory / CONFIG_FILE)
+    write_json(directory / CONFIG_FILE, {**stored, **to_json(config)})
+    return config
+
+
+def _train(config: RunConfig, problem: Problem, directory: Path) -> dict[str, Any]:
+    run = train_to_end(problem, config.agent, config.schedule, config.seed, directory)
+    summary = run_summary(config, directory, run)
+    write_json(directory / SUMMARY_FILE, summary)
+    return summary

@@ -1,0 +1,43 @@
+"""What a run came to, in a few numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nppac.evaluation.metrics import METRICS_FILE, load_metrics
+from nppac.training.config import RunConfig
+from nppac.training.loop import Run
+from nppac.utils.errors import UserError
+
+
+def run_summary(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
+    """What the run came to, in a few numbers."""
+    metrics = load_metrics(directory / METRICS_FILE)
+    evaluated = ~np.isnan(metrics["eval_return_mean"])
+    if not evaluated.any():
+        raise UserError(f"{directory} holds no evaluation.")
+
+    def ends(column: str) -> dict[str, float | None]:
+        values = metrics[column][evaluated]
+        if np.isnan(values).all():
+            return {"first": None, "last": None, "best": None}
+        return {
+            "first": float(values[0]),
+            "last": float(values[-1]),
+            "best": float(np.max(values)),
+        }
+
+    speeds = metrics["updates_per_second"][np.isfinite(metrics["updates_per_second"])]
+    return {
+        "task": config.task,
+        "method": config.method,
+        "seed": config.seed,
+        "env_steps": run.progress.env_steps,
+        "updates": run.progress.updates,
+        "wall_seconds": round(run.progress.wall_seconds, 1),
+        "eval_return": ends("eval_return_mean"),
+        "eval_success_any": ends("eval_success_any"),
+        "eval_success_end": ends("eval_success_end"),
+        "updates_per_second": float(np.median(speeds)) if speeds.size else None,
+    }

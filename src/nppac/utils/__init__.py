@@ -1,0 +1,1 @@
+"""Files, locks, progress, imports, errors and provenance: what every package may use."""

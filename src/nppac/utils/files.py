@@ -1,0 +1,124 @@
+"""Files that are never half-written and never execute anything when read."""
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from nppac.utils.errors import UserError
+
+TEMPORARY = ".unfinished"
+"""How the name of a file ends while it is being written."""
+
+
+def write_atomically(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write beside `path` and rename over it, so that a reader sees the old file or the new one."""
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY, delete=False
+        ) as file:
+            temporary = Path(file.name)
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise UserError(
+            f"Cannot write {path}: {error.strerror or error}. Nothing there was changed; "
+            "free some space or choose another place."
+        ) from error
+    except BaseException:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def directory_lock(directory: str | Path) -> Iterator[None]:
+    """Create a directory and keep other processes from claiming it; the system ends a dead claim.
+
+    The lock is on the directory itself, so that nothing is left in it.
+    """
+    try:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise UserError(
+            f"Cannot use the directory {directory}: {error.strerror or error}."
+        ) from error
+    try:
+        _lock(handle, directory)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, directory: str | Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UserError(
+            f"Another process is at work on {directory}. Wait for it, or choose another directory."
+        ) from error
+    except OSError:  # a file system without locks is used without them
+        pass
+
+
+def remove_leftovers(directory: str | Path) -> None:
+    """Delete the unfinished files that killed processes left in a directory."""
+    for leftover in Path(directory).glob(f".*{TEMPORARY}"):
+        leftover.unlink(missing_ok=True)
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write `value` as indented JSON, atomically."""
+    text = json.dumps(value, indent=2, sort_keys=False) + "\n"
+    write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def write_arrays(
+    path: str | Path, arrays: Mapping[str, np.ndarray], *, compress: bool = False
+) -> None:
+    """Write named arrays as npz, atomically and without pickle."""
+    named = {name: np.asarray(array) for name, array in arrays.items()}
+    for name, array in named.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"array '{name}' holds Python objects, which an npz would pickle")
+    save: Any = np.savez_compressed if compress else np.savez
+    write_atomically(path, lambda file: save(file, **named))
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file."""
+    try:
+        return json.loads(Path(path).read_text())
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as JSON: {error}.") from error
+
+
+def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
+    """Read every array of an npz file; refuses anything that would need pickle."""
+    try:
+        # Opened here: NumPy would leave the handle of a damaged archive open.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}.") from error
+    except (OSError, ValueError, EOFError, AttributeError, KeyError) as error:
+        raise UserError(f"{path} cannot be read as an npz archive of arrays: {error}.") from error
+    except Exception as error:  # zipfile.BadZipFile and zlib.error share no better base
+        raise UserError(f"{path} is damaged: {error}.") from error

@@ -1,0 +1,33 @@
+"""Modules of the user's own: where they are looked for, and what happens if they fail."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from nppac.utils.errors import UserError
+
+
+def import_users(module: str, what: str) -> ModuleType:
+    """Import a module that `what` asks for; those of the working directory count."""
+    try:
+        with working_directory_importable():
+            return importlib.import_module(module)
+    except Exception as error:  # a module may raise anything while it is imported
+        raise UserError(
+            f"Cannot import the module '{module}' of {what}: {type(error).__name__}: {error}. "
+            "Install it, or run where it can be found."
+        ) from error
+
+
+@contextmanager
+def working_directory_importable() -> Iterator[None]:
+    """An installed command does not look for modules where it was started; `python -m` does."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)

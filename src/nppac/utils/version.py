@@ -1,0 +1,3 @@
+"""The version of the package, for records and for `nppac --version`."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,96 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from nppac.agents.common.returns import (
+    discounted_sums,
+    generalised_advantage,
+    lambda_returns,
+    standardised,
+)
+
+DISCOUNT, TRACE = 0.99, 0.95
+
+
+def plain_returns(reward, mask, end, next_value, order):
+    """The recursion as a loop over the rows, newest first."""
+    returns = np.zeros(len(reward))
+    after = 0.0
+    for t in reversed(order):
+        n_step_outcome = next_value[t] if end[t] else (1 - TRACE) * next_value[t] + TRACE * after
+        after = returns[t] = reward[t] + DISCOUNT * mask[t] * n_step_outcome
+    return returns
+
+
+def random_ring(rng, rows):
+    """Episodes of random length, of which some terminate; the last row in time ends one."""
+    end = (rng.random(rows) < 0.2).astype(np.float32)
+    end[-1] = 1.0
+    mask = 1.0 - end * (rng.random(rows) < 0.5)
+    return [rng.normal(size=rows).astype(np.float32), mask.astype(np.float32), end]
+
+
+def test_three_rewards_of_one():
+    returns = lambda_returns(
+        jnp.ones(3), jnp.array([1.0, 1, 0]), jnp.array([0.0, 0, 1]), jnp.zeros(3), DISCOUNT, TRACE
+    )
+    np.testing.assert_allclose(returns, [2.82504, 1.9405, 1.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("position", [0, 1, 17, 49])
+def test_wherever_the_ring_begins_the_returns_are_those_of_a_loop(position):
+    rng = np.random.default_rng(position)
+    columns = [*random_ring(rng, 50), rng.normal(size=50).astype(np.float32)]
+    expected = plain_returns(*columns, range(50))
+    ring = [jnp.asarray(np.roll(column, position)) for column in columns]
+    returns = lambda_returns(*ring, DISCOUNT, TRACE, position)
+    np.testing.assert_allclose(np.roll(returns, -position), expected, atol=1e-5)
+
+
+def test_empty_rows_change_nothing():
+    rng = np.random.default_rng(0)
+    columns = [*random_ring(rng, 20), rng.normal(size=20).astype(np.float32)]
+    padded = [jnp.asarray(np.pad(column, (0, 12))) for column in columns]
+    returns = lambda_returns(*padded, DISCOUNT, TRACE, 20)
+    np.testing.assert_allclose(returns[:20], plain_returns(*columns, range(20)), atol=1e-5)
+
+
+@pytest.mark.parametrize(("mask", "last"), [(0.0, 1.0), (1.0, 1.0 + DISCOUNT * 10.0)])
+def test_only_a_termination_keeps_the_last_step_from_bootstrapping(mask, last):
+    returns = lambda_returns(
+        jnp.ones(2), jnp.array([1.0, mask]), jnp.array([0.0, 1]), jnp.full(2, 10.0), DISCOUNT, TRACE
+    )
+    assert float(returns[1]) == pytest.approx(last)
+    first = 1.0 + DISCOUNT * ((1 - TRACE) * 10.0 + TRACE * last)
+    assert float(returns[0]) == pytest.approx(first)
+
+
+def test_nothing_flows_from_one_episode_into_the_one_before():
+    ends, mask = jnp.array([0.0, 1, 0, 1]), jnp.ones(4)
+    quiet = lambda_returns(jnp.zeros(4), mask, ends, jnp.zeros(4), DISCOUNT, TRACE)
+    rich = lambda_returns(jnp.array([0.0, 0, 9, 9]), mask, ends, jnp.zeros(4), DISCOUNT, TRACE)
+    np.testing.assert_array_equal(quiet[:2], rich[:2])
+
+
+def test_generalised_advantage_is_the_sum_of_temporal_differences():
+    rng = np.random.default_rng(3)
+    reward, mask, end = random_ring(rng, 30)
+    end, mask = np.eye(30, dtype=np.float32)[-1], np.ones(30, np.float32)
+    values = rng.normal(size=31).astype(np.float32)
+    delta = reward + DISCOUNT * mask * values[1:] - values[:-1]
+    expected = [
+        sum((DISCOUNT * TRACE) ** j * d for j, d in enumerate(delta[t:])) for t in range(30)
+    ]
+    columns = [jnp.asarray(column) for column in (reward, mask, end, values[1:])]
+    returns = lambda_returns(*columns, DISCOUNT, TRACE)
+    np.testing.assert_allclose(generalised_advantage(returns, values[:-1]), expected, atol=1e-4)
+
+
+def test_discounted_sums_by_hand():
+    sums = discounted_sums(jnp.array([1.0, 2.0, 4.0]), jnp.array([0.5, 0.25, 0.0]))
+    np.testing.assert_allclose(sums, [2.5, 3.0, 4.0])
+
+
+def test_standardising_counts_only_what_it_is_told_to():
+    values = standardised(jnp.array([1.0, 3.0, 100.0]), jnp.array([1.0, 1.0, 0.0]), 0.0)
+    np.testing.assert_allclose(values, [-1.0, 1.0, 98.0])

@@ -1,0 +1,172 @@
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from method_runs import stacked
+from nppac.agents.nppac_anchored import Anchored
+from nppac.types import Batch, NStepOutcome, ReferenceStats
+from nppac.utils.errors import UserError
+
+OBS_DIM, ACTION_DIM, ROWS = 3, 2, 8
+KEY = jax.random.key(0)
+AGENT = Anchored(policy_hidden=(16,), critic_hidden=(16,))
+LOC = jnp.linspace(-0.5, 0.5, ROWS * ACTION_DIM).reshape(ROWS, ACTION_DIM)
+STATS = ReferenceStats(LOC, jnp.full((ROWS, ACTION_DIM), 0.2))
+OBS = jax.random.normal(KEY, (ROWS, OBS_DIM))
+
+
+def make_batch():
+    return Batch(
+        obs=OBS,
+        action=LOC,
+        reward=jnp.ones(ROWS),
+        next_obs=OBS + 0.1,
+        discount_mask=jnp.ones(ROWS),
+        reference=STATS,
+        next_reference=STATS,
+        episode_end=jnp.zeros(ROWS),
+    )
+
+
+def changed(before, after):
+    leaves = zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True)
+    return any(not np.array_equal(a, b) for a, b in leaves)
+
+
+def test_the_fresh_policy_is_the_reference():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    np.testing.assert_allclose(AGENT.mode(state, OBS, STATS), LOC, atol=0.01)
+    still = replace(AGENT, exploration=0.0)
+    np.testing.assert_array_equal(
+        still.sample(state, OBS, STATS, KEY), AGENT.mode(state, OBS, STATS)
+    )
+
+
+def test_its_noise_is_a_share_of_the_references():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    draws = jax.vmap(lambda key: AGENT.sample(state, OBS, STATS, key))(jax.random.split(KEY, 4000))
+    np.testing.assert_allclose(draws.std(0), 0.5 * 0.2, rtol=0.1)
+
+
+def test_a_correction_stays_within_reach():
+    state = replace(AGENT, max_correction=1.5).init(KEY, OBS_DIM, ACTION_DIM)
+    policy = state.policy.condition_on(STATS)
+    large = jax.tree.map(lambda weights: 1e5 * weights, policy.trunk)
+    far = replace(policy, trunk=large).mode(OBS) - LOC
+    np.testing.assert_allclose(jnp.abs(far), 1.5 * 0.2, rtol=1e-4)
+
+
+def test_the_penalty_is_that_of_the_means():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    trunk = jax.tree.map(lambda weights: 5.0 * weights, state.policy.trunk)
+    policy = replace(state.policy, trunk=trunk)
+    _, penalty = AGENT.act_with_log_ratio(policy, OBS, STATS, KEY, "normal")
+    correction = policy.correction(OBS)
+    np.testing.assert_allclose(penalty, 0.5 * jnp.sum(correction**2, axis=1), rtol=1e-4)
+
+
+def test_a_relative_weight_makes_the_policys_step_the_same_for_any_unit_of_reward():
+    q = jnp.array([-3.0, 1.0, 2.0, 4.0])
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    relative = replace(AGENT, temperature_in_q_units=True)
+    np.testing.assert_allclose(AGENT.weight(state, q), 0.5, rtol=1e-6)
+    np.testing.assert_allclose(relative.weight(state, q), 0.5 * 2.5, rtol=1e-6)
+    np.testing.assert_allclose(relative.weight(state, 100 * q), 0.5 * 250, rtol=1e-6)
+    assert not jax.grad(lambda q: relative.weight(state, q))(q).any()  # a unit, not a term
+
+
+def test_the_policy_waits_while_the_critics_learn():
+    agent = replace(AGENT, critic_warmup_updates=2)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    moved = []
+    for _ in range(4):
+        after, _ = agent.update(state, stacked(make_batch()), KEY, "normal")
+        assert changed(state.critic, after.critic)
+        moved.append(changed(state.policy, after.policy))
+        state = after
+    assert moved == [False, False, True, True]
+
+
+def test_a_tuned_temperature_waits_too():
+    agent = replace(AGENT, critic_warmup_updates=2, tune_temperature=True, target_kl=1.0)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    temperatures = []
+    for _ in range(4):
+        state, info = agent.update(state, stacked(make_batch()), KEY, "normal")
+        temperatures.append(float(info["temperature"]))
+    assert temperatures[:2] == pytest.approx([0.5, 0.5])
+    assert 0.5 > temperatures[2] > temperatures[3]
+
+
+def test_the_target_looks_as_far_ahead_as_it_is_told():
+    agent = replace(AGENT, n_step=3, discount=0.9)
+    assert (agent.batch_spec(4).n_step, agent.batch_spec(4).discount) == (3, 0.9)
+    assert AGENT.batch_spec(4).n_step == 0
+    state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
+    outcome = NStepOutcome(jnp.full(ROWS, 7.0), OBS - 0.3, jnp.full(ROWS, 0.9**3), STATS)
+    by_hand = batch._replace(
+        reward=outcome.reward,
+        next_obs=outcome.obs,
+        discount_mask=jnp.full(ROWS, 0.9**2),
+    )
+    one, _ = agent.update_critic(state, batch._replace(n_step=outcome), KEY, "normal")
+    other, _ = agent.update_critic(state, by_hand, KEY, "normal")
+    assert not changed(one.critic, other.critic)
+
+
+def test_the_critics_choose_among_candidates():
+    agent = replace(AGENT, candidates=8)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    plain = jnp.min(state.critic(OBS, AGENT.mode(state, OBS, STATS)), axis=0)
+    chosen = jnp.min(state.critic(OBS, agent.mode(state, OBS, STATS)), axis=0)
+    assert (chosen >= plain).all()
+    assert (chosen > plain).any()
+    rows = [slice(i, i + 1) for i in range(ROWS)]
+    alone = [agent.mode(state, OBS[i], ReferenceStats(LOC[i], STATS.scale[i])) for i in rows]
+    np.testing.assert_allclose(jnp.concatenate(alone), agent.mode(state, OBS, STATS), atol=1e-6)
+    by_hand = agent.best(state, OBS, [LOC, LOC + 0.1])
+    values = jnp.min(jnp.stack([state.critic(OBS, LOC), state.critic(OBS, LOC + 0.1)]), axis=1)
+    np.testing.assert_allclose(by_hand, LOC + 0.1 * (values[1] > values[0])[:, None], atol=1e-6)
+
+
+def test_the_evaluated_policy_is_an_average():
+    agent = replace(AGENT, policy_ema_updates=4)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    average = state.policy
+    for _ in range(3):
+        state, _ = agent.update(state, stacked(make_batch()), KEY, "normal")
+        average = jax.tree.map(lambda old, new: 0.75 * old + 0.25 * new, average, state.policy)
+    expected = AGENT.mode(state._replace(policy=average), OBS, STATS)
+    np.testing.assert_allclose(agent.mode(state, OBS, STATS), expected, rtol=1e-5, atol=1e-6)
+    assert changed(agent.mode(state, OBS, STATS), AGENT.mode(state, OBS, STATS))
+
+
+def test_it_does_not_act_without_its_reference():
+    state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
+    with pytest.raises(ValueError, match="acts only where its reference is given"):
+        AGENT.mode(state, OBS, None)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"noise_ratio": 0.0},
+        {"max_correction": -1.0},
+        {"critic_warmup_updates": -1},
+        {"n_step": 0},
+        {"candidates": 0},
+        {"policy_ema_updates": -1},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(UserError, match=next(iter(settings))):
+        Anchored(**settings)
+
+
+def test_a_discount_of_zero_leaves_nothing_to_look_ahead_to():
+    assert Anchored(discount=0.0).discount == 0
+    with pytest.raises(UserError, match="discount"):
+        Anchored(discount=0.0, n_step=2)

@@ -1,0 +1,99 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from nppac.evaluation.metrics import COLUMNS
+from nppac.plotting.learning_curve import draw_learning_curves
+from nppac.utils.errors import UserError
+
+NAN = np.nan
+
+
+def metrics(steps=(0, 20, 40), **columns):
+    rows = {name: np.full(len(steps), NAN) for name in COLUMNS}
+    rows["env_steps"] = np.array(steps, float)
+    return rows | {name: np.array(values, float) for name, values in columns.items()}
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draw, and look at the figure in the moment in which it is saved."""
+    seen = []
+    inner = Figure.savefig
+
+    def savefig(figure, *args, **kwargs):
+        inner(figure, *args, **kwargs)
+        seen.append(
+            [(axis, {line.get_label(): line for line in axis.lines}) for axis in figure.axes]
+        )
+
+    def draw(methods, title="door"):
+        monkeypatch.setattr(Figure, "savefig", savefig)
+        draw_learning_curves(methods, tmp_path / "curve.png", title)
+        return seen[-1]
+
+    return draw
+
+
+def points(line):
+    return list(zip(*(np.asarray(data).tolist() for data in line.get_data()), strict=True))
+
+
+def test_one_run_is_one_line_of_what_was_measured(drawn, tmp_path):
+    run = metrics(
+        eval_return_mean=(1, NAN, 3), kl=(NAN, 0.5, 0.25), policy_gradient=(NAN, 0.1, 0.01)
+    )
+    (returns, first), (_, second), (gradient, third) = drawn({"nppac": [run]})
+    assert points(first["nppac"]) == [(0, 1), (40, 3)]
+    assert points(second["nppac"]) == [(20, 0.5), (40, 0.25)]
+    assert points(third["nppac"]) == [(20, 0.1), (40, 0.01)]
+    assert returns.get_ylabel() == "return"
+    assert returns.get_legend() is None
+    assert gradient.get_yscale() == "log"
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert plt.get_fignums() == []
+
+
+def test_success_is_shown_where_a_task_reports_it(drawn):
+    run = metrics(eval_return_mean=(1, NAN, 3), eval_success_any=(0, NAN, 1))
+    (axis, lines), *_ = drawn({"nppac": [run]})
+    assert axis.get_ylabel() == "success rate"
+    assert points(lines["nppac"]) == [(0, 0), (40, 1)]
+    assert axis.get_ylim() == pytest.approx((-0.02, 1.02))
+
+
+def test_methods_have_their_mean_over_seeds_and_a_legend(drawn):
+    short = metrics(steps=(0, 20), eval_return_mean=(2, 4))
+    long = metrics(eval_return_mean=(4, 8, 9))
+    other = metrics(eval_return_mean=(0, 0, 1))
+    (axis, lines), *_ = drawn({"nppac": [short, long], "sac": [other]})
+    assert points(lines["nppac"]) == [(0, 3), (20, 6)]  # where both were measured
+    assert points(lines["sac"]) == [(0, 0), (20, 0), (40, 1)]
+    assert len(axis.lines) == 4  # two thin ones for the seeds
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["nppac", "sac"]
+    styles = {(line.get_color(), line.get_linestyle()) for line in lines.values()}
+    assert len(styles) >= 2
+
+
+def test_a_single_evaluation_is_a_point_that_can_be_seen(drawn):
+    (_, lines), *_ = drawn({"nppac": [metrics(eval_return_mean=(1, NAN, NAN))]})
+    assert lines["nppac"].get_marker() == "o"
+
+
+def test_a_run_without_updates_can_be_drawn(drawn):
+    panels = drawn({"sac": [metrics(eval_return_mean=(1, 2, 3))]})
+    assert [points(lines["sac"]) for _, lines in panels[1:]] == [[], []]
+
+
+@pytest.mark.parametrize("title", ["cost_$5$_and_$", r"a\frac{", "x^2", "ü"])
+def test_a_title_is_taken_as_it_is(drawn, title):
+    (axis, _), *_ = drawn({"nppac": [metrics(eval_return_mean=(1, 2, 3))]}, title)
+    assert axis.figure.get_suptitle() == title
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"curve\.png"):
+        draw_learning_curves({"nppac": [metrics()]}, tmp_path / "file" / "curve.png", "door")
+    assert plt.get_fignums() == []

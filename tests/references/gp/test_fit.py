@@ -1,0 +1,102 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nppac.references import GPConfig
+from nppac.references.gp import fit as gp_fit
+from nppac.references.gp.fit import NOISE_FLOOR, _subset, fit_hyperparameters, units_of
+from nppac.references.gp.kernels import KERNELS
+from references import dense
+
+
+def draw(kernel, n=50, seed=0):
+    """Actions drawn from a GP with that kernel: one input that matters and one that does not."""
+    rng = np.random.default_rng(seed)
+    obs = rng.uniform(0, 4, size=(n, 2))
+    lengthscales = np.array([1.0, 1e3])
+    k = dense.kernel_matrix(kernel, obs, obs, lengthscales)
+    root = np.linalg.cholesky(k + 1e-8 * np.eye(n))
+    return obs, root @ rng.normal(size=(n, 3)) + 0.02 * rng.normal(size=(n, 3))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern12"])
+def test_auto_finds_the_generating_kernel(kernel):
+    obs, actions = draw(kernel)
+    config = GPConfig(kernel="auto", max_steps=25)
+    seen = []
+    fit = fit_hyperparameters(
+        obs, actions, config, lambda done, status="": seen.append((done, status))
+    )
+    assert fit.kernel == kernel
+    assert set(fit.per_kernel) == set(KERNELS)
+    assert max(fit.per_kernel, key=fit.per_kernel.__getitem__) == kernel
+    assert seen == sorted(seen, key=lambda step: step[0])
+    assert 100 < seen[-1][0] < config.total_steps
+    assert seen[-1][1].startswith(kernel)
+
+
+def test_finds_what_matters_and_how_noisy_it_is():
+    obs, actions = draw("matern52")
+    params = fit_hyperparameters(obs, actions, GPConfig(kernel="matern52")).params
+    assert 0.5 < params.lengthscales[0] < 2.0
+    assert params.lengthscales[1] > 10.0
+    np.testing.assert_allclose(np.sqrt(params.noise_variance), 0.02, rtol=0.5)
+
+
+def test_units_of_the_robot_do_not_matter():
+    obs, actions = draw("matern32")
+    config = GPConfig(kernel="matern32", max_steps=20)
+    metres = fit_hyperparameters(obs, actions, config)
+    millimetres = fit_hyperparameters(obs * np.array([1e3, 1.0]) + 7.0, actions, config)
+    assert millimetres.after == pytest.approx(metres.after, abs=1e-3)
+    ratio = millimetres.params.lengthscales[0] / metres.params.lengthscales[0]
+    assert ratio == pytest.approx(1e3, rel=1e-2)
+
+
+def test_adam_reaches_the_likelihood_of_lbfgs():
+    obs, actions = draw("matern32")
+    quick = fit_hyperparameters(obs, actions, GPConfig(kernel="matern32"))
+    paper = fit_hyperparameters(
+        obs, actions, GPConfig(kernel="matern32", optimiser="adam", max_steps=200)
+    )
+    assert paper.after == pytest.approx(quick.after, abs=0.02)
+    assert quick.before == pytest.approx(paper.before, abs=1e-9)
+
+
+def test_the_last_steps_take_more_points(monkeypatch):
+    monkeypatch.setattr(gp_fit, "COARSE_POINTS", 25)
+    obs, actions = draw("matern32", n=90)
+    seen = []
+    config = GPConfig(kernel="matern32", fit_points=2000, max_steps=30)
+    fit = fit_hyperparameters(obs, actions, config, lambda done, status="": seen.append(done))
+    coarse = fit_hyperparameters(obs[_subset(90, 25, 0)], actions[_subset(90, 25, 0)], config)
+    whole = fit_hyperparameters(obs, actions, replace(config, fit_points=999))
+    assert (fit.points, coarse.points, whole.points) == (90, 25, 90)
+    assert fit.after == pytest.approx(whole.after, abs=0.02)
+    assert config.steps < seen[-1] < config.total_steps
+    assert replace(config, fit_points=999).refine_steps == 0
+    assert replace(config, optimiser="adam").refine_steps == 0
+
+
+def test_noise_has_a_floor():
+    obs, _ = draw("rbf")
+    smooth = np.repeat(0.5 * obs[:, :1], 3, axis=1)
+    fit = fit_hyperparameters(obs, smooth, GPConfig(kernel="rbf"))
+    assert fit.params.noise_variance.min() >= NOISE_FLOOR
+
+
+def test_subset_is_random_by_seed_and_of_the_asked_size():
+    chosen = _subset(80, 20, seed=0)
+    assert len(set(chosen.tolist())) == 20
+    np.testing.assert_array_equal(chosen, _subset(80, 20, seed=0))
+    assert (chosen != _subset(80, 20, seed=1)).any()
+    np.testing.assert_array_equal(_subset(5, 20, seed=0), np.arange(5))
+
+
+def test_constant_observations_count_in_their_own_unit():
+    rounded = np.nextafter(np.float32(0.1), [0, 1, 0, 1], dtype=np.float32)
+    obs = np.stack([np.arange(4.0), rounded, np.zeros(4)], axis=1)
+    units = units_of(obs, np.zeros((4, 1)))
+    np.testing.assert_allclose(units.obs / 3**0.5, [np.arange(4.0).std(), 1.0, 1.0])
+    np.testing.assert_allclose(units.action, 0.01)

@@ -1,0 +1,76 @@
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+from nppac.references.gp.fit import _flatten, _unflatten
+from nppac.references.gp.kernels import KERNELS
+from nppac.references.gp.likelihood import GPParams, log_marginal_likelihood
+from references import dense
+
+_compiled = jax.jit(jax.value_and_grad(log_marginal_likelihood), static_argnums=1)
+
+
+def value_and_grad(params, kernel, obs, actions):
+    with jax.enable_x64(True):
+        value, gradient = _compiled(params, kernel, obs - obs.mean(0), actions)
+        return float(value), _flatten(gradient)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equals_dense_algebra(kernel):
+    params, obs, actions = dense.make_problem(n=8)
+    value, _ = value_and_grad(params, kernel, obs, actions)
+    assert value == pytest.approx(dense.log_likelihood(params, kernel, obs, actions), abs=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("degenerate", [False, True])
+def test_gradient_equals_finite_differences(kernel, degenerate):
+    """Also where every eigenvalue of M coincides, and with repeated observations."""
+    params, obs, actions = dense.make_problem(n=8)
+    if degenerate:
+        equal = np.full(4, 0.3)
+        params = params._replace(w=np.zeros(4), v=equal, noise=equal)
+        obs[1] = obs[0]
+    _, gradient = value_and_grad(params, kernel, obs, actions)
+    flat, step = _flatten(params), 1e-5
+
+    def at(theta):
+        return dense.log_likelihood(_unflatten(theta, params), kernel, obs, actions)
+
+    numeric = [(at(flat + step * e) - at(flat - step * e)) / (2 * step) for e in np.eye(len(flat))]
+    np.testing.assert_allclose(gradient, numeric, rtol=2e-5, atol=2e-6)
+
+
+def test_equals_gpjax():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # at import only, and not ours to mend
+        import gpjax as gpx
+    params, obs, actions = dense.make_problem(p=1)
+    params = params._replace(mean=np.zeros(1))
+    signal, noise = params.w[0] ** 2 + params.v[0], params.noise[0] + 0.05
+    with jax.enable_x64(True):
+        lengthscales = jax.numpy.asarray(params.lengthscales)
+        kernel = gpx.kernels.Matern32(lengthscale=lengthscales, variance=float(signal))
+        prior = gpx.gps.Prior(mean_function=gpx.mean_functions.Zero(), kernel=kernel)
+        likelihood = gpx.likelihoods.Gaussian(obs_stddev=float(noise) ** 0.5)
+        data = gpx.Dataset(X=jax.numpy.asarray(obs), y=jax.numpy.asarray(actions))
+        theirs = float(gpx.objectives.conjugate_mll(prior * likelihood, data))
+    value, _ = value_and_grad(params, "matern32", obs, actions)
+    assert value == pytest.approx(theirs, abs=1e-3)
+
+
+def test_whitened_covariance():
+    params = GPParams(
+        lengthscales=np.ones(1),
+        w=np.array([1.0, 2.0]),
+        v=np.array([3.0, 0.0]),
+        noise=np.array([3.0, 0.5]),
+        shared_noise=np.asarray(1.0),
+        mean=np.zeros(2),
+    )
+    np.testing.assert_allclose(params.coregionalisation, [[4.0, 2.0], [2.0, 4.0]])
+    expected = np.array([[1.0, 1.0 / 1.5**0.5], [1.0 / 1.5**0.5, 4.0 / 1.5]])
+    np.testing.assert_allclose(params.whitened, expected)

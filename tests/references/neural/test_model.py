@@ -1,0 +1,115 @@
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from nppac.nn.distributions import reference_log_prob
+from nppac.nn.mlp import MLP
+from nppac.references.neural.config import NetworkConfig
+from nppac.references.neural.model import (
+    density,
+    forward,
+    match_moments,
+    objective,
+    sample,
+    tuned_bonus,
+)
+
+COLLAPSED = jnp.array([[0.3, -100.0]])
+"""Outputs of a network for one action: location 0.3, and a variance that is all floor."""
+
+
+def gradient_norm(config, distance):
+    stats = density(COLLAPSED, config)
+    log_prob = lambda a: reference_log_prob(config.family, stats, a).sum()  # noqa: E731
+    return float(jnp.abs(jax.grad(log_prob)(stats.loc + distance))[0, 0])
+
+
+def test_gradient_of_a_collapsed_gaussian():
+    assert gradient_norm(NetworkConfig(), 0.2) == pytest.approx(20.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("distance", [0.05, 0.2, 3.0])
+def test_gradient_of_a_laplace_is_the_same_at_any_distance(distance):
+    config = NetworkConfig(family="laplace", variance_floor=0.02)
+    assert gradient_norm(config, distance) == pytest.approx(10.0, rel=1e-5)
+
+
+def test_floor_holds():
+    assert float(density(COLLAPSED, NetworkConfig()).scale[0, 0]) == pytest.approx(0.1)
+    laplace = density(COLLAPSED, NetworkConfig(family="laplace"))
+    assert float(laplace.scale[0, 0]) == pytest.approx(0.0707, abs=1e-4)
+    assert 0.0 < float(density(COLLAPSED, NetworkConfig(variance_floor=0.0)).scale[0, 0]) < 1e-3
+
+
+@pytest.mark.parametrize("family", ["normal", "laplace"])
+def test_both_families_have_the_variance_that_the_network_gives(family):
+    config = NetworkConfig(family=family, variance_floor=0.0)
+    stats = density(jnp.zeros((20000, 2)), config)
+    drawn = sample(jax.random.key(0), family, stats)
+    assert float(drawn.var()) == pytest.approx(np.log(2.0), rel=0.05)
+    if family == "laplace":
+        np.testing.assert_allclose(2.0 * stats.scale**2, np.log(2.0), rtol=1e-6)
+
+
+def make_network():
+    return MLP(jax.random.key(0), 3, (4, 4), 4, 0.5)
+
+
+@partial(jax.jit, static_argnames="config")
+def slope(network, config, bonus=0.0):
+    rng = np.random.default_rng(0)
+    x, actions = rng.normal(size=(5, 3)), rng.normal(size=(5, 2))
+    arguments = (bonus, jnp.asarray(x), jnp.asarray(actions), jax.random.key(1), config)
+    return jax.grad(objective, has_aux=True)(network, *arguments)[0]
+
+
+def test_dead_parameters_decay_at_twice_lambda_of_themselves():
+    dead = eqx.tree_at(lambda n: n.biases[0], make_network(), jnp.full((4,), -100.0))
+    decayed, free = (slope(dead, NetworkConfig(tikhonov=weight)) for weight in (1e-2, 0.0))
+    for layer in (dead.weights[0], dead.biases[0], dead.weights[1]):
+        assert jnp.abs(layer).sum() > 0
+    np.testing.assert_array_equal(free.weights[0], 0.0)
+    np.testing.assert_allclose(decayed.weights[0], 0.02 * dead.weights[0], rtol=1e-6)
+    np.testing.assert_allclose(decayed.biases[0], 0.02 * dead.biases[0], rtol=1e-6)
+    np.testing.assert_allclose(decayed.weights[1], 0.02 * dead.weights[1], rtol=1e-6)
+    live = jax.tree.map(lambda a, b: a - b, decayed, free)
+    np.testing.assert_allclose(live.biases[2], 0.02 * dead.biases[2], rtol=1e-3, atol=1e-6)
+
+
+def test_entropy_bonus_widens_and_leaves_the_mean_alone():
+    network = make_network()
+    plain = slope(network, NetworkConfig())
+    bonus = slope(network, NetworkConfig(entropy_bonus=0.5), bonus=0.5)
+    np.testing.assert_allclose(bonus.biases[2][:2], plain.biases[2][:2], rtol=1e-4, atol=1e-6)
+    assert (bonus.biases[2][2:] < plain.biases[2][2:]).all()
+
+
+def test_tuned_bonus_follows_the_entropy():
+    config = NetworkConfig(entropy_bonus="tuned", entropy_step=0.1)
+    assert float(tuned_bonus(1.0, 0.0, 2, config)) == pytest.approx(0.9)  # H - H̄ = d
+    assert float(tuned_bonus(1.0, -4.0, 2, config)) == pytest.approx(1.1)
+    assert float(tuned_bonus(0.05, 0.0, 2, config)) == 0.0
+    other = NetworkConfig(entropy_bonus="tuned", entropy_step=0.1, entropy_target=2.0)
+    assert float(tuned_bonus(1.0, 0.0, 2, other)) == pytest.approx(1.2)
+
+
+def test_moments_of_a_mixture():
+    loc, variance = match_moments(jnp.array([0.0, 2.0]), jnp.array([1.0, 1.0]), 0.0)
+    assert (float(loc), float(variance)) == (1.0, 2.0)
+    assert float(match_moments(jnp.zeros(2), jnp.full(2, 1e-3), 1e-2)[1]) == pytest.approx(1e-2)
+
+
+def test_moments_survive_large_means():
+    _, variance = match_moments(jnp.full(3, 3000.0), jnp.full(3, 0.01), 0.0)
+    assert float(variance) == pytest.approx(0.01, rel=1e-5)
+
+
+def test_masks_silence_units():
+    network, x = make_network(), jnp.ones((2, 3))
+    ones, none = (jnp.ones(4), jnp.ones(4)), (jnp.ones(4), jnp.zeros(4))
+    np.testing.assert_array_equal(forward(network, x, ones), network(x))
+    np.testing.assert_array_equal(forward(network, x, none)[0], network.biases[-1])

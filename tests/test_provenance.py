@@ -1,6 +1,0 @@
-from nppac.provenance import provenance
-
-
-def test_the_command_is_recorded_as_it_can_be_typed_again(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["/somewhere/nppac", "train", "--out", "my runs/a"])
-    assert provenance()["command"] == "nppac train --out 'my runs/a'"

@@ -1,0 +1,85 @@
+from typing import get_args
+
+import pytest
+
+from nppac.agents.methods import METHODS
+from nppac.demos import embedded_names
+from nppac.tasks import TASKS
+from nppac.training.presets import PAPER, Preset, default_method, preset
+from nppac.utils.errors import UserError
+
+
+def test_the_papers_settings_are_the_papers():
+    door, cheetah = preset("door", name="paper"), preset("halfcheetah", name="paper")
+    assert (door.agent.head, door.agent.temperature) == ("normal", 0.5)
+    assert (door.gp.kernel, door.schedule.batch_size) == ("matern12", 1024)
+    assert (door.schedule.steps, door.schedule.pretrain_epochs) == (100_000, 400)
+    assert (cheetah.agent.head, cheetah.agent.temperature) == ("tanh_normal", 0.1)
+    assert (cheetah.gp.kernel, cheetah.schedule.batch_size) == ("rbf", 256)
+    assert preset("walker2d", name="paper").agent.temperature == 0.2
+    assert preset("pen", name="paper").gp.kernel == "matern52"
+
+
+def test_every_task_of_the_paper_has_its_own():
+    assert PAPER.keys() == TASKS.keys()
+
+
+@pytest.mark.parametrize("name", get_args(Preset))
+@pytest.mark.parametrize("task", [*PAPER, "Hopper-v5"])
+def test_each_preset_says_what_it_is(task, name):
+    config = preset(task, name=name)
+    assert (config.task, config.method, config.reference) == (task, "nppac", "gp")
+    assert config.demos == (task if task in embedded_names() else None)
+
+
+@pytest.mark.parametrize("task", [*PAPER, "Hopper-v5"])
+def test_sac_needs_no_demonstrations(task):
+    config = preset(task, "sac")
+    assert (config.method, config.reference, config.demos) == ("sac", "uniform", None)
+    assert config.agent.tune_temperature
+    assert config.schedule.pretrain_epochs == 0
+    assert config.agent.policy_hidden == preset(task).agent.policy_hidden
+
+
+@pytest.mark.parametrize("name", get_args(Preset))
+@pytest.mark.parametrize(("task", "epoch"), [("door", 40_000), ("pen", 20_000), ("ant", 10_000)])
+def test_dapg_is_on_policy(task, epoch, name):
+    schedule = preset(task, "dapg", name).schedule
+    assert schedule.epoch_steps == schedule.replay_capacity == epoch
+    assert (schedule.warmup_steps, schedule.pretrain_epochs) == (0, 5)
+    assert schedule.steps % epoch == 0
+
+
+def test_awr_starts_with_the_demonstrations_in_a_short_replay():
+    config = preset("ant", "awr", "paper")
+    assert config.schedule.demos_in_replay
+    assert (config.schedule.replay_capacity, config.schedule.warmup_steps) == (50_000, 0)
+    assert (config.agent.scale, preset("door", "awr").agent.scale) == (0.2, 0.4)
+
+
+def test_another_task_takes_the_locomotion_settings():
+    assert preset("Hopper-v5").agent == preset("halfcheetah").agent
+
+
+def test_by_default_the_policy_starts_as_its_reference():
+    config = preset("door", default_method("default"))
+    assert (config.method, config.agent.head) == ("nppac-anchored", "anchored")
+    assert config.schedule.pretrain_epochs == 0
+    assert default_method("paper") == "nppac"
+
+
+def test_only_the_anchored_policy_acts_with_stretched_lengthscales():
+    assert preset("walker2d", "nppac-anchored").gp.lengthscale_multiplier == 2.2
+    assert (
+        preset("walker2d", "nppac").gp.lengthscale_multiplier
+        == preset("ant", "nppac-anchored").gp.lengthscale_multiplier
+        == 1
+    )
+
+
+def test_unknown_names_are_refused_with_the_nearest():
+    with pytest.raises(UserError, match=r"Unknown method 'nppc'\. Did you mean 'nppac'\?"):
+        preset("door", "nppc")
+    with pytest.raises(UserError, match=r"Unknown preset 'papper'\. Did you mean 'paper'\?"):
+        preset("door", name="papper")
+    assert {"nppac", "sac"} <= set(METHODS)

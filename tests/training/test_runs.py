@@ -1,0 +1,373 @@
+import json
+import shutil
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nppac.demos import load_demos, save_demos
+from nppac.demos.for_task import load_task_demos
+from nppac.evaluation.metrics import load_metrics
+from nppac.references import NetworkConfig, UniformReference, load_reference
+from nppac.tasks import get_task
+from nppac.training import problem
+from nppac.training.config import read_config
+from nppac.training.problem import check_demos, make_problem
+from nppac.training.restore import load_run_policy
+from nppac.training.runs import resume_run, start_run
+from nppac.utils.errors import UserError
+from nppac.utils.files import TEMPORARY, directory_lock, write_arrays
+from toy_task import (
+    ACTION_DIM,
+    AGENT,
+    OBS_DIM,
+    SCHEDULE,
+    TASK,
+    assert_same_run,
+    expert,
+    make_config,
+    state_of,
+    write_demos,
+)
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory):
+    return str(write_demos(tmp_path_factory.mktemp("demos") / "demos.npz"))
+
+
+@pytest.fixture(scope="module")
+def gp_config(demos):
+    return make_config(reference="gp", demos=demos, schedule=replace(SCHEDULE, pretrain_epochs=2))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, gp_config):
+    directory = tmp_path_factory.mktemp("runs") / "finished"
+    start_run(gp_config, directory)
+    return directory
+
+
+def test_a_finished_run_has_its_record(finished, gp_config):
+    files = {path.name for path in finished.iterdir()}
+    assert files == {
+        *("config.json", "metrics.csv", "summary.json"),
+        *("checkpoint.npz", "reference.npz"),
+    }
+    assert read_config(finished) == gp_config
+    assert json.loads((finished / "config.json").read_text())["provenance"]["command"]
+    summary = json.loads((finished / "summary.json").read_text())
+    metrics = load_metrics(finished / "metrics.csv")
+    returns = metrics["eval_return_mean"][np.isfinite(metrics["eval_return_mean"])]
+    assert summary["eval_return"] == {
+        "first": returns[0],
+        "last": returns[-1],
+        "best": returns.max(),
+    }
+    assert (summary["env_steps"], summary["updates"], summary["seed"]) == (100, 80, 0)
+    assert summary["eval_success_any"]["last"] is not None
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path, finished):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    summary = resume_run(directory)
+    assert summary == json.loads((finished / "summary.json").read_text())
+    assert_same_run(directory, finished)
+
+
+NETWORK = NetworkConfig(hidden=(8,), max_epochs=2, entropy_bonus="tuned")
+
+
+@pytest.mark.parametrize("reference", ["network", "mixed:gp+dropout", "constant"])
+def test_a_run_against_any_reference_is_resumed(tmp_path, demos, reference, capsys):
+    config = make_config(reference=reference, demos=demos, network=NETWORK)
+    start_run(config, tmp_path / "run")
+    assert read_config(tmp_path / "run").network == NETWORK
+    capsys.readouterr()
+    resume_run(tmp_path / "run", steps=120)
+    assert "Imported" not in capsys.readouterr().err
+
+
+def test_a_run_cut_after_its_configuration_starts_over(tmp_path, finished):
+    for kept in (["config.json"], ["config.json", "reference.npz"]):
+        directory = tmp_path / f"with-{len(kept)}"
+        directory.mkdir()
+        for name in kept:
+            shutil.copy(finished / name, directory)
+        resume_run(directory)
+        assert_same_run(directory, finished)
+        assert (directory / "reference.npz").read_bytes() == (
+            finished / "reference.npz"
+        ).read_bytes()
+
+
+def test_a_resumed_run_asks_the_reference_that_it_began_with(tmp_path, finished, monkeypatch):
+    shutil.copytree(finished, tmp_path / "run")
+    monkeypatch.setattr(problem, "fitted_reference", lambda *_, **__: pytest.fail("fitted again"))
+    resume_run(tmp_path / "run", steps=120)
+    assert state_of(tmp_path / "run")["progress/env_steps"] == 120
+
+
+def test_what_killed_writers_left_is_removed(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    leftover = tmp_path / "run" / f".checkpoint.npz.abc{TEMPORARY}"
+    leftover.write_bytes(b"half")
+    resume_run(tmp_path / "run")
+    assert not leftover.exists()
+
+
+def test_an_extended_run_says_so_in_its_record(tmp_path):
+    config = make_config(schedule=replace(SCHEDULE, steps=60))
+    start_run(config, tmp_path / "run")
+    before = json.loads((tmp_path / "run" / "config.json").read_text())
+    summary = resume_run(tmp_path / "run", steps=100)
+    assert summary["env_steps"] == 100
+    after = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert after["schedule"]["steps"] == 100
+    assert after["provenance"] == before["provenance"]
+    start_run(make_config(), tmp_path / "whole")
+    ours, theirs = state_of(tmp_path / "run"), state_of(tmp_path / "whole")
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"), [(60, "has done 100 steps already"), (110, "multiple of the epoch")]
+)
+def test_a_run_cannot_end_before_where_it_is_nor_within_an_epoch(
+    tmp_path, finished, steps, message
+):
+    directory = tmp_path / "copy"
+    shutil.copytree(finished, directory)
+    with pytest.raises(UserError, match=message):
+        resume_run(directory, steps)
+    assert read_config(directory).schedule.steps == 100
+
+
+def test_demonstrations_are_found_from_another_directory(tmp_path, monkeypatch, demos):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    shutil.copy(demos, here / "demos.npz")
+    monkeypatch.chdir(here)
+    start_run(make_config(demos="demos.npz", schedule=replace(SCHEDULE, steps=60)), "run")
+    monkeypatch.chdir(there)
+    assert resume_run(here / "run", steps=100)["env_steps"] == 100
+
+
+def test_seeds_differ(tmp_path, gp_config, finished):
+    start_run(replace(gp_config, seed=1), tmp_path / "other")
+    ours, theirs = state_of(tmp_path / "other"), state_of(finished)
+    assert not np.array_equal(ours["replay/.obs"], theirs["replay/.obs"])
+
+
+def wrong_shape(path):
+    return str(write_demos(path, "Pendulum-v1", lambda rows: np.zeros((len(rows), 1)), episodes=1))
+
+
+def saved(path, reference):
+    reference.save(path)
+    return str(path)
+
+
+MISTAKES = {
+    "no demonstrations": (lambda path: {"reference": "gp"}, "needs demonstrations"),
+    "no such demonstrations": (lambda path: {"demos": "absent.npz"}, "absent.npz"),
+    "demonstrations of another task": (
+        lambda path: {"reference": "gp", "demos": wrong_shape(path / "d.npz")},
+        r"d\.npz: episode 0.*actions have 1 entries where .*Reach-v0 has 2",
+    ),
+    "no such reference": (lambda path: {"reference": "absent"}, "Unknown reference 'absent'"),
+    "a reference of another task": (
+        lambda path: {"reference": saved(path / "r.npz", UniformReference(5))},
+        "The reference .* does not fit the task .* 3 observations and 2 actions",
+    ),
+    "a file that is no reference": (
+        lambda path: {"reference": wrong_shape(path / "d.npz")},
+        "holds no reference",
+    ),
+    "an unknown task": (lambda path: {"task": "Hoper-v5"}, "Did you mean 'Hopper-v5'"),
+    "a task without continuous actions": (lambda path: {"task": "CartPole-v1"}, "action space"),
+    "pretraining without demonstrations": (
+        lambda path: {"schedule": replace(SCHEDULE, pretrain_epochs=1)},
+        "Pretraining needs demonstrations",
+    ),
+    "settings that do not go together": (
+        lambda path: {"agent": replace(AGENT, kl="closed")},
+        "closed-form KL needs the unsquashed policy head",
+    ),
+    "no episodes": (
+        lambda path: {"demos": wrong_shape(path / "d.npz"), "demo_episodes": 0},
+        "Cannot take the first 0 episodes",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_leaves_no_directory_behind(tmp_path, mistake):
+    settings, message = MISTAKES[mistake]
+    with pytest.raises(UserError, match=message):
+        start_run(make_config(**settings(tmp_path)), tmp_path / "runs" / "run")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_fit_that_fails_leaves_no_directory_behind(tmp_path, gp_config, monkeypatch):
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(problem, "fitted_reference", fail)
+    with pytest.raises(KeyboardInterrupt):
+        start_run(gp_config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_directory_in_use_is_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match=r"exists and is not empty.*nppac resume"):
+        start_run(make_config(), tmp_path)
+    with pytest.raises(UserError, match="is a file"):
+        start_run(make_config(), tmp_path / "notes.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_run_that_began_meanwhile_is_left_alone(tmp_path, monkeypatch, demos):
+    other = make_config(seed=1)
+
+    def slow(*args, **settings):
+        start_run(other, tmp_path / "run")
+        return UniformReference(ACTION_DIM)
+
+    monkeypatch.setattr(problem, "fitted_reference", slow)
+    with pytest.raises(UserError, match="exists and is not empty"):
+        start_run(make_config(reference="gp", demos=demos), tmp_path / "run")
+    assert read_config(tmp_path / "run") == other
+
+
+def test_a_run_that_another_process_trains_is_not_resumed(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    with (
+        directory_lock(tmp_path / "run"),
+        pytest.raises(UserError, match="Another process is at work"),
+    ):
+        resume_run(tmp_path / "run", steps=120)
+    assert read_config(tmp_path / "run").schedule.steps == 100
+
+
+def test_demonstrations_as_long_as_the_task_lasts_were_cut(tmp_path, demos, capsys):
+    spec, known = get_task(TASK), load_demos(demos)
+    ended = replace(known, episodes=tuple(replace(e, terminated=True) for e in known.episodes))
+    save_demos(tmp_path / "ended.npz", ended)
+    whole = load_task_demos(spec, str(tmp_path / "ended.npz"), None)
+    assert [e.terminated for e in whole.episodes] == [False] * len(known)
+    err = capsys.readouterr().err
+    assert f"{len(known)} episodes of {spec.horizon} steps are marked as terminated" in err
+    own = load_task_demos(replace(spec, horizon=None), str(tmp_path / "ended.npz"), None)
+    assert not any(e.terminated for e in own.episodes)
+    capsys.readouterr()
+    longer = load_task_demos(replace(spec, horizon=999), str(tmp_path / "ended.npz"), None)
+    assert [e.terminated for e in longer.episodes] == [True] * len(known)
+    assert "marked" not in capsys.readouterr().err
+
+
+def test_actions_that_may_be_in_the_robots_units_are_questioned(tmp_path, capsys):
+    spec = get_task("Pendulum-v1")  # its torque is within ±2
+    demos = write_demos(tmp_path / "p.npz", spec.name, lambda rows: np.zeros((len(rows), 1)), 1)
+    load_task_demos(spec, str(demos), None)
+    assert capsys.readouterr().err == ""  # recorded by the project itself, which scales
+    save_demos(tmp_path / "foreign.npz", replace(load_demos(demos), metadata={}))
+    load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
+    assert "taken to be in [-1, 1], where the environment's own bounds are [-2, 2]" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_run_that_only_learns_offline_has_no_speed(tmp_path, demos):
+    schedule = replace(SCHEDULE, offline_updates=3, warmup_steps=100)
+    summary = start_run(make_config(demos=demos, schedule=schedule), tmp_path / "run")
+    assert (summary["updates"], summary["updates_per_second"]) == (3, None)
+
+
+def test_an_empty_directory_will_do(tmp_path):
+    config = make_config(schedule=replace(SCHEDULE, updates_per_step=0.0))
+    assert start_run(config, tmp_path)["updates_per_second"] is None
+
+
+def test_a_saved_reference_can_be_used_again(tmp_path, finished):
+    config = make_config(reference=str(finished / "reference.npz"))
+    start_run(config, tmp_path / "run")
+    assert (tmp_path / "run" / "reference.npz").read_bytes() == (
+        finished / "reference.npz"
+    ).read_bytes()
+    obs = np.ones((2, OBS_DIM), np.float32)
+    assert load_reference(finished / "reference.npz").mean(obs).shape == (2, ACTION_DIM)
+
+
+def test_demonstrations_are_cut_to_the_tasks_length(demos):
+    spec = replace(get_task(TASK), demo_steps=3)
+    cut = load_task_demos(spec, demos, 2)
+    assert cut is not None
+    assert [len(episode) for episode in cut.episodes] == [3, 3]
+    assert load_task_demos(spec, None, None) is None
+
+
+def test_what_had_to_be_mended_is_said(tmp_path, capsys):
+    path = write_demos(tmp_path / "wild.npz", act=lambda rows: 3 * expert(rows) - 0.1)
+    mended = load_task_demos(get_task(TASK), str(path), None)
+    assert mended is not None
+    assert np.abs(mended.actions).max() == 1.0
+    out, err = capsys.readouterr()
+    assert "Clipped" in err
+    assert out == ""
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoint.npz"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(UserError, match=r"checkpoint\.npz"):
+        resume_run(tmp_path / "run")
+    write_arrays(path, {"format": np.array(99)})
+    with pytest.raises(UserError, match="not a checkpoint of this version"):
+        load_run_policy(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("settings", "read"),
+    [
+        ({"method": "nppac"}, False),
+        ({"method": "sac"}, False),
+        ({"method": "rlpd"}, True),
+        ({"method": "sacfd"}, True),
+        ({"schedule": replace(SCHEDULE, demos_in_replay=True)}, True),
+        ({"schedule": replace(SCHEDULE, offline_updates=1)}, True),
+        ({"agent": replace(AGENT, offline_ratio=0.5)}, True),
+    ],
+)
+def test_rewards_are_the_tasks_where_they_are_read(demos, settings, read):
+    config, spec = make_config(**settings), replace(get_task(TASK), reward="success")
+    loaded = load_task_demos(spec, demos, None)
+    assert loaded.stack("rewards").max() < 0  # a distance, recorded without the task's transform
+    problem = make_problem(config, spec, loaded, UniformReference(ACTION_DIM))
+    rewards = np.concatenate([episode.rewards for episode in problem.demos])
+    expected = loaded.stack("successes") if read else loaded.stack("rewards")
+    np.testing.assert_array_equal(rewards, expected)
+    with pytest.raises(UserError, match="needs demonstrations") if read else nullcontext():
+        check_demos(config, None)
+
+
+def test_demonstrations_without_rewards_that_are_read_are_refused(tmp_path, demos):
+    with np.load(demos) as archive:
+        arrays = {k: archive[k] for k in archive.files if k not in ("rewards", "successes")}
+    write_arrays(tmp_path / "bare.npz", arrays)
+    bare = str(tmp_path / "bare.npz")
+    start_run(
+        make_config(
+            demos=bare, schedule=replace(SCHEDULE, steps=20, eval_every=20, checkpoint_every=20)
+        ),
+        tmp_path / "unread",
+    )
+    with pytest.raises(UserError, match=r"bare\.npz have no rewards.*demos relabel .*bare\.npz"):
+        start_run(make_config(demos=bare, method="sacfd"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
