@@ -27,14 +27,15 @@ def test_a_policy_is_distilled_compared_and_used_without_its_run(run, capsys):
     assert "\x1b" not in out + err
     shutil.move("run/policy.npz", "alone.npz")
     shutil.rmtree("run")
-    record = load_policy("alone.npz").record
-    assert (record["run"], record["method"]) == ("run", "nppac-anchored")
-    assert {"command", "commit"} <= record["provenance"].keys()
-    assert [done["driver"] for done in record["rounds"]] == ["teacher", "student"]
-    main(["evaluate", "alone.npz", "--episodes", "3"])
-    judged = record["evaluation"]["student"]["return_mean"]
+    about = load_policy("alone.npz").record
+    assert (about["run"], about["method"]) == ("run", "nppac-anchored")
+    assert {"command", "commit"} <= about["provenance"].keys()
+    assert [done["driver"] for done in about["rounds"]] == ["teacher", "student"]
+    main(["evaluate", "alone.npz", "--episodes", "3", "--task", TASK])
+    judged = about["evaluation"]["student"]["return_mean"]
     assert f"{judged:.4g}" in capsys.readouterr().out
-    main(["demos", "record", "--policy", "alone.npz", "--out", "d.npz", "--episodes", "1"])
+    record = ["demos", "record", "--policy", "alone.npz", "--task", TASK]
+    main([*record, "--out", "d.npz", "--episodes", "1"])
     assert load_demos("d.npz").action_dim == ACTION_DIM
 
 

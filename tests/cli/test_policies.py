@@ -1,4 +1,65 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
 from nppac.cli.main import main
+from nppac.cli.policies import task_from_file
+from nppac.deploy.numpy_policy import NumpyPolicy
+from nppac.utils.errors import UserError
+from toy_task import ACTION_DIM, OBS_DIM
+
+from .mistakes import fails
+
+COMMANDS = {
+    "evaluate": ["evaluate", "policy.npz", "--episodes", "1"],
+    "render": ["render", "policy.npz"],
+    "record": ["demos", "record", "--policy", "policy.npz", "--out", "d.npz", "--episodes", "1"],
+}
+
+
+def write_policy(task):
+    """A policy of the toy task's shapes that says it is for `task`."""
+    ends = np.zeros(OBS_DIM, np.float32), np.ones(OBS_DIM, np.float32)
+    layer = np.zeros((OBS_DIM, ACTION_DIM), np.float32), np.zeros(ACTION_DIM, np.float32)
+    NumpyPolicy(*ends, layer[:1], layer[1:], task).save("policy.npz")
+
+
+@pytest.fixture
+def evil(tmp_path, monkeypatch):
+    """A module in the working directory that leaves a mark where it is imported."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "evil_module.py").write_text("open('imported', 'w').close()\nimport toy_task\n")
+    yield "evil_module:nppac-toy/Reach-v0"
+    sys.modules.pop("evil_module", None)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_policys_file_does_not_decide_what_is_imported(command, evil, capsys):
+    write_policy(evil)
+    message = fails(COMMANDS[command], capsys)
+    assert message.startswith("policy.npz names the task 'evil_module:nppac-toy/Reach-v0'")
+    assert "the module 'evil_module' would be imported" in message
+    assert message.endswith(f"--task {evil}.")
+    assert not Path("imported").exists()
+    assert "evil_module" not in sys.modules
+
+
+def test_a_module_that_the_user_names_is_imported(evil, capsys):
+    write_policy(evil)
+    main([*COMMANDS["evaluate"], "--task", evil])
+    assert "return_mean" in capsys.readouterr().out
+    assert Path("imported").exists()
+
+
+def test_only_tasks_of_modules_are_refused():
+    path = Path("policy.npz")
+    assert task_from_file(path, "door") == "door"
+    assert task_from_file(path, "Hopper-v5") == "Hopper-v5"
+    with pytest.raises(UserError, match=r"add --task TASK\.$") as caught:
+        task_from_file(path, "a\n\x1b:b:" + "x" * 999)
+    assert "\n" not in str(caught.value)
 
 
 def test_runs_are_compared_in_one_table_and_one_picture(tmp_path, finished, capsys):

@@ -100,7 +100,7 @@ def demos_record(
     Args:
         policy: Directory of a run, or the file of a distilled policy or of a reference.
         out: The npz file to write.
-        task: Task to act in; by default the run's own.
+        task: Task to act in; by default the policy's own, unless its file names a module.
         episodes: Number of episodes to keep.
         only_successes: Keep only episodes that end in success; others are run but dropped.
         min_return: Keep only episodes that return at least this much.

@@ -1,5 +1,6 @@
 """Commands that use trained policies: `compare`, `evaluate` and `render`."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +76,7 @@ def evaluate(
     Args:
         policy: Directory of a run, or the file of a distilled policy or of a reference.
         episodes: Number of episodes.
-        task: Task to act in; needed for a reference.
+        task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
         json: Also write the result, with the command and commit, to this file.
 
@@ -106,7 +107,7 @@ def render(
         policy: Directory of a run, or the file of a distilled policy or of a reference.
         out: The video to write.
         episodes: Number of episodes to film.
-        task: Task to act in; needed for a reference.
+        task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
 
     """
@@ -127,7 +128,7 @@ def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
         task = task or config.task
     elif plain_policy.kind_of(path) == plain_policy.KIND:
         act = plain_policy.load_numpy_policy(path)
-        task = task or act.task
+        task = task or task_from_file(path, act.task)
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:
@@ -136,6 +137,18 @@ def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
     check_policy_shapes(act, str(path), get_task(task), env)
     env.close()
     return act, task
+
+
+def task_from_file(path: Path, task: str) -> str:
+    """The task that a policy's file names; one that would import a module is the user's to name."""
+    module = task.rpartition(":")[0]
+    if module:
+        raise UserError(
+            f"{path} names the task {task[:100]!r}, for which the module {module[:100]!r} would be "
+            "imported: a file must not decide what code runs. If you trust that module, add "
+            f"--task {shlex.quote(task) if len(task) <= 100 and task.isprintable() else 'TASK'}."
+        )
+    return task
 
 
 def check_counts(episodes: int, seed: int) -> None:

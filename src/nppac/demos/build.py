@@ -42,7 +42,7 @@ def flat_array(where: str, name: str, values: Any) -> np.ndarray:
 def _float32(where: str, name: str, values: Any) -> np.ndarray:
     try:
         # A value beyond float32 becomes Inf here, which validation reports with its place.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(values, dtype=np.float32, order="C")
     except (TypeError, ValueError) as error:
         raise UserError(

@@ -54,6 +54,10 @@ def npy_bytes(array) -> bytes:
     return buffer.getvalue()
 
 
+def long_header(text: bytes) -> bytes:
+    return b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -62,6 +66,12 @@ def npy_bytes(array) -> bytes:
         (b"\x93NUMPY\x01\x00\x10", "damaged npy header"),
         (b"\x93NUMPY\x01\x00\x10\x00{'descr': '|O, (\n", "damaged npy header"),
         (b"\x93NUMPY\x09\x00\x10\x00", "npy version (9, 0)"),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "its length is given as 4294967295"),
+        (long_header(b"[" * 9000), "damaged npy header"),
+        (long_header(b"-" * 9000 + b"1"), "damaged npy header"),
+        (long_header(b"1+" * 4000 + b"1j"), "damaged npy header"),
+        (long_header(b"9" * 9000), "damaged npy header"),
+        (long_header(b"{" + b"'a':1," * 9000 + b"}"), "damaged npy header"),
     ],
 )
 def test_other_contents_are_the_users_error(tmp_path, data, message):
@@ -69,3 +79,5 @@ def test_other_contents_are_the_users_error(tmp_path, data, message):
     with pytest.raises(UserError) as caught:
         load_demos(tmp_path / "d.npy")
     assert message in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500

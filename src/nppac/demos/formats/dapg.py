@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nppac.demos.data import Demos
 from nppac.demos.formats.paths import demos_from_paths
-from nppac.demos.safe_pickle import load_pickle
+from nppac.demos.pickle_reader.load import load_pickle
 
 
 def read_dapg(path: Path) -> Demos:

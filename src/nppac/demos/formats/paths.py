@@ -1,6 +1,6 @@
 """Lists of dicts, one per episode: what the DAPG pickles and the AWAC npy files hold inside."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,40 +11,73 @@ from nppac.demos.data import Demos
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 
+_ENDS = ("terminated", "terminals")
+_NUMBERS_PER_BYTE = 8
+"""A flag takes one byte of a file; the rest allows for entries that episodes share."""
+_SPARE_NUMBERS = 2**20
+
 
 def demos_from_paths(path: Path, value: Any) -> Demos:
-    """Demonstrations from a list or object array of dicts with `observations` and `actions`."""
-    items = value.ravel().tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(items, list | tuple):
+    """Demonstrations from a list of dicts with `observations` and `actions`."""
+    if not isinstance(value, list | tuple):
         raise UserError(
-            f"{path} holds {_kind(items)}; expected a list of dicts, one for each episode, with "
+            f"{path} holds {_kind(value)}; expected a list of dicts, one for each episode, with "
             "'observations' and 'actions'."
         )
-    return Demos(
-        tuple(_episode(f"{path}, episode {i}", item) for i, item in enumerate(items)), str(path)
-    )
+    return Demos(tuple(_episodes(path, value)), str(path))
 
 
-def _episode(where: str, item: Any) -> Episode:
+def _episodes(path: Path, items: Sequence[Any]) -> Iterator[Episode]:
+    """Episodes of no more numbers than the file can mean.
+
+    A list that refers to one entry again and again is short in a file and in memory, but not once
+    it is an array.
+    """
+    left = _SPARE_NUMBERS + _NUMBERS_PER_BYTE * path.stat().st_size
+    for i, item in enumerate(items):
+        where = f"{path}, episode {i}"
+        fields = _fields(where, item)
+        flags = [item.get(key) for key in _ENDS]
+        counted: dict[int, int] = {}  # by id: good for as long as the fields are held
+        left -= sum(_count_numbers(field, counted) for field in (*fields.values(), *flags))
+        if left < 0:
+            raise UserError(
+                f"{where}: its lists repeat their entries until they are far larger than the file. "
+                "Store arrays instead."
+            )
+        yield build_episode(where, **fields, terminated=_terminated(where, item))
+
+
+def _count_numbers(value: Any, counted: dict[int, int]) -> int:
+    """How many numbers an array of `value` would hold, and how many lists it is made from."""
+    if isinstance(value, np.ndarray):
+        return value.size + (len(value) if value.ndim else 0)
+    if not isinstance(value, list | tuple):
+        return 1
+    if id(value) not in counted:
+        counted[id(value)] = 1 + sum(_count_numbers(entry, counted) for entry in value)
+    return counted[id(value)]
+
+
+def _fields(where: str, item: Any) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise UserError(f"{where} is {_kind(item)}; expected a dict.")
     missing = [key for key in ("observations", "actions") if item.get(key) is None]
     if missing:
-        keys = ", ".join(map(str, item)) or "nothing"
-        raise UserError(f"{where} has no '{missing[0]}': it holds {keys}.")
-    return build_episode(
-        where,
-        _all_observations(where, item),
-        item["actions"],
-        rewards=item.get("rewards"),
-        successes=_successes(item),
-        terminated=_terminated(where, item),
-    )
+        raise UserError(f"{where} has no '{missing[0]}': it holds {_keys(item)}.")
+    return {
+        "observations": _all_observations(where, item),
+        "actions": item["actions"],
+        "rewards": item.get("rewards"),
+        "successes": _successes(item),
+    }
 
 
-def _all_observations(where: str, item: Mapping[str, Any]) -> list[Any]:
+def _all_observations(where: str, item: Mapping[str, Any]) -> Any:
     """The observations, and the one after the last action where the file kept it."""
     current, following = item["observations"], item.get("next_observations")
+    if following is None and isinstance(current, np.ndarray) and current.ndim:
+        return current
     rows = _state_rows(where, current)
     if rows and _count(following) == _count(item["actions"]) == len(rows):
         rows = rows + _state_rows(where, following)[-1:]
@@ -65,8 +98,7 @@ def _state(where: str, row: Any) -> Any:
         if key in row:
             return row[key]
     raise UserError(
-        f"{where}: an observation is a dict of {', '.join(map(str, row)) or 'nothing'}; "
-        "expected 'state_observation'."
+        f"{where}: an observation is a dict of {_keys(row)}; expected 'state_observation'."
     )
 
 
@@ -77,7 +109,7 @@ def _successes(item: Mapping[str, Any]) -> Any:
 
 def _terminated(where: str, item: Mapping[str, Any]) -> bool:
     """Whether the task itself ended the episode: one flag, or one for each step."""
-    for key in ("terminated", "terminals"):
+    for key in _ENDS:
         if item.get(key) is not None:
             flags = flat_array(where, key, item[key])
             return bool(flags[-1]) if len(flags) else False
@@ -90,6 +122,13 @@ def _is_sequence(value: Any) -> bool:
 
 def _count(value: Any) -> int:
     return len(value) if _is_sequence(value) else 0
+
+
+def _keys(item: Mapping[Any, Any]) -> str:
+    """The keys on one line; a file may hold any number of them, of any text."""
+    names = [key if isinstance(key, str) and key.isprintable() else repr(key) for key in item]
+    more = ", ..." if len(names) > 20 else ""
+    return ", ".join(name[:40] for name in names[:20]) + more or "nothing"
 
 
 def _kind(value: Any) -> str:

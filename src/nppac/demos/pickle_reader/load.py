@@ -1,0 +1,35 @@
+"""Read pickles of NumPy arrays and plain containers; refuse every other one.
+
+Python's unpickler does what the file says, and an array that it fills holds whatever bytes the file
+likes, addresses included. So it is not used: the file is parsed into nodes that do nothing, and
+these are converted to values afterwards.
+"""
+
+from typing import Any, BinaryIO
+
+from nppac.demos.pickle_reader.parse import parse
+from nppac.demos.pickle_reader.values import values_of
+from nppac.utils.errors import UserError
+
+
+def load_pickle(file: BinaryIO, name: str) -> Any:
+    """The value pickled at the file's position; `name` is what errors call the file.
+
+    Arrays of objects come as lists.
+    """
+    try:
+        data = file.read()
+        return values_of(parse(data), len(data))
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
+    except Exception as error:  # a damaged pickle can raise nearly anything
+        raise UserError(
+            f"{name} cannot be read as a pickle: {brief(error)}. "
+            "It may be damaged or incomplete; fetch or write it again."
+        ) from error
+
+
+def brief(error: Exception) -> str:
+    """One short line of what an error says, which may quote all of a file."""
+    text = " ".join(str(error)[:150].split())
+    return text if text.isprintable() and text else type(error).__name__

@@ -1,0 +1,107 @@
+import os
+import random
+import subprocess
+import sys
+import time
+import tracemalloc
+from pickle import dumps
+
+import numpy as np
+import pytest
+
+from nppac.demos import load_demos
+from nppac.utils.errors import UserError
+
+from .hostile import HOSTILE, NDARRAY_OVER_ADDRESSES
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_file_is_the_users_error_at_once(name, tmp_path):
+    path = tmp_path / "d.pickle"
+    path.write_bytes(HOSTILE[name])
+    tracemalloc.start()
+    try:
+        began = time.process_time()
+        with pytest.raises(UserError) as caught:
+            load_demos(path)
+        assert time.process_time() - began < 5
+        assert tracemalloc.get_traced_memory()[1] < 64e6
+    finally:
+        tracemalloc.stop()
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert message.isprintable()
+    assert len(message) < len(str(path)) + 500
+
+
+def test_hostile_file_does_not_end_the_command_line(tmp_path):
+    (tmp_path / "d.pickle").write_bytes(NDARRAY_OVER_ADDRESSES)
+    program = [sys.executable, "-c", "from nppac.cli import main; main()"]
+    done = subprocess.run(
+        [*program, "demos", "inspect", "d.pickle"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: d.pickle: refused to call 'ndarray'")
+    assert done.stderr.count("\n") == 1
+
+
+def test_operations_that_arrays_do_not_need_are_refused_by_name(tmp_path):
+    for name, operation in [("persistent id", "PERSID"), ("extension", "EXT1"), ("object", "OBJ")]:
+        (tmp_path / "d.pickle").write_bytes(HOSTILE[name])
+        with pytest.raises(UserError, match=f"refused the pickle operation {operation}"):
+            load_demos(tmp_path / "d.pickle")
+
+
+def sound_files() -> list[bytes]:
+    rng = np.random.default_rng(0)
+    paths = [
+        {
+            "observations": rng.normal(size=(3, 2)),
+            "actions": [[0.5, np.float32(1.0)], [True, 2], [-1.0, 0]],
+            "rewards": np.asfortranarray(rng.normal(size=(3, 1))).astype(">f4"),
+            "terminals": np.array([0, 0, 1], bool),
+            "env_infos": {"goal_achieved": np.array([0, 1, 1], dtype=object), "names": {"a", 1}},
+            "next_observations": [(0.5, 1.0), (2, 3), (4, np.int8(5))],
+            "names": np.array(["a", "b", "c"]),
+        }
+    ]
+    return [dumps(paths, protocol=protocol) for protocol in range(6)]
+
+
+def mutated(rng: random.Random, data: bytes) -> bytes:
+    """A few bytes changed, left out, moved or repeated; the format's first bytes stay."""
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 3)):
+        start = rng.randrange(3, max(4, len(changed)))
+        end = start + rng.choice([1, 1, 2, 4, 8, 20])
+        what = rng.randrange(12)
+        if what <= 8:  # mostly one byte, so that some files stay readable
+            changed[start : start + 1] = rng.randbytes(1)
+        elif what == 9:
+            changed[start:start] = changed[start:end]
+        elif what == 10:
+            del changed[start:end]
+        else:
+            other = rng.randrange(3, max(4, len(changed)))
+            changed[other:other] = changed[start:end]
+    return bytes(changed)
+
+
+def test_damaged_files_raise_nothing_but_the_users_error(tmp_path):
+    rng, refused, path = random.Random(0), 0, tmp_path / "d.pickle"
+    sound, hostile = sound_files(), [data for data in HOSTILE.values() if len(data) < 1000]
+    for data in sound:
+        path.write_bytes(data)
+        load_demos(path)
+    for _ in range(1500):
+        path.write_bytes(mutated(rng, rng.choice(rng.choice([sound, hostile]))))
+        try:
+            load_demos(path)
+        except UserError:
+            refused += 1
+    assert 500 < refused < 1450
