@@ -1,78 +1,52 @@
 """How long a run lasts, and how often it does what."""
 
-from dataclasses import dataclass
-
 from nppac.utils.errors import UserError
-
-_AT_LEAST_ONE = (
-    "steps",
-    "epoch_steps",
-    "batch_size",
-    "replay_capacity",
-    "pretrain_batch_size",
-    "eval_episodes",
-    "eval_envs",
-)
-_NOT_NEGATIVE = (
-    "updates_per_step",
-    "warmup_steps",
-    "random_steps",
-    "offline_updates",
-    "pretrain_epochs",
-    "pretrain_copies",
-    "pretrain_spread",
-)
+from nppac.utils.settings import Count, NaturalNumber, NonNegative, settings
 
 
-@dataclass(frozen=True)
+@settings
 class Schedule:
     """How long and how often, in environment steps unless said otherwise."""
 
-    steps: int = 50_000
+    steps: Count = 50_000
     """Environment steps of the whole run."""
-    epoch_steps: int = 1_000
+    epoch_steps: Count = 1_000
     """Environment steps collected before each round of updates."""
-    updates_per_step: float = 1.0
+    updates_per_step: NonNegative = 1.0
     """Gradient steps per environment step."""
-    warmup_steps: int = 1_000
+    warmup_steps: NaturalNumber = 1_000
     """Environment steps of the first epochs, which collect but do not update."""
-    batch_size: int = 256
+    batch_size: Count = 256
     """Transitions in a minibatch."""
-    replay_capacity: int = 1_000_000
+    replay_capacity: Count = 1_000_000
     """Transitions kept; the oldest are overwritten."""
-    random_steps: int = 0
+    random_steps: NaturalNumber = 0
     """Environment steps of the first epochs, which act uniformly at random."""
     demos_in_replay: bool = False
     """Put the demonstrations, which need rewards then, into the replay before the first step."""
-    offline_updates: int = 0
+    offline_updates: NaturalNumber = 0
     """Gradient steps on the demonstrations alone before the first environment step."""
-    pretrain_epochs: int = 0
+    pretrain_epochs: NaturalNumber = 0
     """Passes over the demonstrated states in which the policy is pulled to the reference."""
-    pretrain_batch_size: int = 64
+    pretrain_batch_size: Count = 64
     """States in a minibatch of pretraining."""
-    pretrain_copies: int = 0
+    pretrain_copies: NaturalNumber = 0
     """Noisy copies of each demonstrated state to pretrain on too; the reference labels them."""
-    pretrain_spread: float = 0.3
+    pretrain_spread: NonNegative = 0.3
     """Noise of those copies, in standard deviations of each observation."""
-    eval_every: int = 5_000
+    eval_every: Count = 5_000
     """Environment steps between evaluations; one is made before the first step too."""
-    eval_episodes: int = 10
+    eval_episodes: Count = 10
     """Episodes of each evaluation."""
-    eval_envs: int = 4
+    eval_envs: Count = 4
     """Environments that an evaluation steps side by side."""
-    checkpoint_every: int = 10_000
+    checkpoint_every: Count = 10_000
     """Environment steps between checkpoints."""
 
     def __post_init__(self) -> None:
-        for name in _AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise UserError(f"'{name}' is {getattr(self, name)}; it must be at least 1.")
-        for name in _NOT_NEGATIVE:
-            if not getattr(self, name) >= 0:
-                raise UserError(f"'{name}' is {getattr(self, name)}; it must not be negative.")
         for name in ("steps", "eval_every", "checkpoint_every"):
             value = getattr(self, name)
-            if value < 1 or value % self.epoch_steps:
+            if value % self.epoch_steps:
                 raise UserError(
                     f"'{name}' is {value}; it must be a positive multiple of the epoch, "
                     f"{self.epoch_steps} steps (change 'epoch_steps' to allow others)."

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from abc import abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -66,7 +66,7 @@ class NeuralReference(Reference):
         write_arrays(path, self.arrays())
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "NeuralReference":
         """The reference that `save` wrote."""
         return cls(parts_of(arrays))
 

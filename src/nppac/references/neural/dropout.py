@@ -1,7 +1,7 @@
 """A network with dropout as a reference policy: an ensemble of its own thinned copies."""
 
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -44,7 +44,7 @@ class DropoutReference(NeuralReference):
         return {**super().arrays(), **kept}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "DropoutReference":
         """The reference that `save` wrote."""
         parts = parts_of(arrays)
         layers = range(len(parts.config.hidden))
