@@ -12,7 +12,7 @@ from nppac.utils.errors import UserError
         ({"batch_size": 0}, "'batch_size' is 0"),
         ({"eval_envs": 0}, "'eval_envs' is 0"),
         ({"pretrain_batch_size": 0}, "'pretrain_batch_size' is 0"),
-        ({"updates_per_step": -1.0}, "'updates_per_step' is -1.0; it must not be negative"),
+        ({"updates_per_step": -1.0}, "'updates_per_step' is -1.0; it must be at least 0"),
         ({"updates_per_step": float("nan")}, "'updates_per_step' is nan"),
         (
             {"epoch_steps": 5, "updates_per_step": 0.1},

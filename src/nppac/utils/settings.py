@@ -6,6 +6,8 @@ serve the command line and the reading of JSON.
 """
 
 import dataclasses
+import difflib
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 
@@ -76,7 +78,8 @@ def explain(error: ValidationError, kind: type) -> str:
         known = [field.name for field in dataclasses.fields(cast(Any, kind))]
         return str(unknown_name("setting", name, known))
     value = first["input"]
-    return f"'{name}' is {value!r}; {_expectation(first['type'], first.get('ctx', {}), first)}."
+    text = _expectation(first["type"], first.get("ctx", {}), first)
+    return f"'{name}' is {value!r}; {text}" + ("" if text.endswith("?") else ".")
 
 
 def _expectation(kind: str, limits: Mapping[str, Any], first: Mapping[str, Any]) -> str:
@@ -93,3 +96,8 @@ def _expectation(kind: str, limits: Mapping[str, Any], first: Mapping[str, Any])
     return (
         text.format(**limits) if text else first["msg"].lower().replace("input should", "it must")
     )
+
+
+def _suggestion(value: object, expected: str) -> str:
+    near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", expected), n=1)
+    return f". Did you mean '{near[0]}'?" if near else ""
