@@ -98,3 +98,15 @@ def test_an_unknown_family_is_named():
     diagnosis = diagnose(Known(growing, "cauchy"), evidence())
     assert diagnosis.verdict == "broken"
     assert "cauchy" in diagnosis.explanation
+
+
+def test_a_reference_on_its_variance_floor_gets_a_note():
+    (note,) = diagnose(Known(lambda d: np.maximum(0.1, 0.02 * d)), evidence()).notes
+    assert "100% of the variances on the data are 0.01" in note
+    assert not diagnose(Known(growing), evidence()).notes
+    assert not diagnose(UniformReference(ACTION_DIM), evidence()).notes
+
+
+def test_a_reference_that_is_narrow_on_the_data_and_grows_off_it():
+    narrow = Known(lambda d: 0.01 * np.maximum(1.0, d / 2.5) ** 2)
+    assert diagnose(narrow, evidence()).verdict == "narrow"

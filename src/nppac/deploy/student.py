@@ -34,7 +34,7 @@ def fresh_student(lessons: LabelledStates, config: DistillConfig) -> Student:
     return Student(network, Standardiser(centre.astype(np.float32), spread.astype(np.float32)))
 
 
-def fit(
+def fit_student(
     student: Student,
     lessons: LabelledStates,
     config: DistillConfig,

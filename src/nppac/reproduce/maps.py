@@ -13,12 +13,16 @@ from nppac.references.neural.network import fit_network
 from nppac.reproduce.plane import Plane, variance_map
 from nppac.reproduce.sources import ComputeBudget, Sources, load_source
 from nppac.tasks import TASKS
+from nppac.tasks.paper import PAPER_TASKS
 from nppac.utils.files import write_arrays
 from nppac.utils.progress import Advance, after, silent
 
 COEFFICIENTS = (1e-2, 1e-3, 1e-4)
 ENSEMBLE_SIZES = (1, 2, 4, 6, 8, 10)
-PAPER_TASKS = ("door", "pen", "halfcheetah", "walker2d", "ant")
+MAPPED_TASKS = tuple(
+    spec.name for spec in sorted(PAPER_TASKS, key=lambda spec: spec.reward != "success")
+)
+"""The tasks of the paper, a row of maps each; the hand's come first."""
 TASK = "door"
 """The task of every map that shows one task only."""
 MOST_POINTS = 2500
@@ -30,7 +34,7 @@ Panels = Mapping[str, Reference]
 
 def mapped_tasks(sources: Sources) -> list[str]:
     """The paper's tasks that have demonstrations, or the first, whose absence is then named."""
-    return [task for task in PAPER_TASKS if task in sources] or [PAPER_TASKS[0]]
+    return [task for task in MAPPED_TASKS if task in sources] or [TASK]
 
 
 def heatmap_steps(sources: Sources, budget: ComputeBudget) -> int:
@@ -54,7 +58,7 @@ def compute_heatmaps(
         panels = {"Gaussian process": gp, "network": network}
         arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, budget)
     write_arrays(path, {"rows": np.asarray(len(rows)), **arrays}, compress=True)
-    missing = [task for task in PAPER_TASKS if task not in rows]
+    missing = [task for task in MAPPED_TASKS if task not in rows]
     return tuple(f"{task}: left out, because it has no demonstrations" for task in missing)
 
 

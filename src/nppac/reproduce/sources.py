@@ -36,7 +36,7 @@ class ComputeBudget:
         paper = PAPER.get(task, PAPER["halfcheetah"]).gp
         return replace(paper, fit_points=self.gp_points, max_steps=self.gp_steps)
 
-    def network(self, **changes) -> NetworkConfig:
+    def network(self, **changes: object) -> NetworkConfig:
         """A Gaussian network without a floor under its variance, as in the paper's maps."""
         settings = {"variance_floor": 0.0, "max_epochs": self.epochs, **changes}
         return NetworkConfig(**settings)
