@@ -5,10 +5,10 @@ from nppac.references.catalogue import REFERENCES, fit_reference, fit_steps
 from nppac.references.checks import checked_answer
 from nppac.references.custom import CustomReference
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
-from nppac.references.gp.condition import condition, fit_gp
 from nppac.references.gp.config import GPConfig
+from nppac.references.gp.fit import fit_gp
 from nppac.references.gp.likelihood import GPParams
-from nppac.references.gp.reference import GPReference
+from nppac.references.gp.posterior import GPReference, condition
 from nppac.references.loading import load_reference
 from nppac.references.mixed import MixedReference
 from nppac.references.neural.config import NetworkConfig

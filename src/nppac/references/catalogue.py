@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nppac.references.base import Reference
+from nppac.references.checks import check_fit_data
 from nppac.references.custom import CustomReference
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
-from nppac.references.gp.condition import check_data, fit_gp
 from nppac.references.gp.config import GPConfig
+from nppac.references.gp.fit import fit_gp
 from nppac.references.mixed import NO_SCALE, MixedReference
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.dropout import fit_dropout
@@ -64,7 +65,7 @@ def _network(
 
 def _uniform(description: str) -> Entry:
     def fit(obs: np.ndarray, actions: np.ndarray, settings: Settings, advance: Advance):
-        return UniformReference(check_data(obs, actions)[1].shape[1])
+        return UniformReference(check_fit_data(obs, actions)[1].shape[1])
 
     return Entry(description, fit, lambda settings: 0)
 

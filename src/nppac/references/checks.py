@@ -3,9 +3,33 @@
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
+
+
+def check_fit_data(
+    obs: np.ndarray, actions: np.ndarray
+) -> tuple[Float[np.ndarray, "n o"], Float[np.ndarray, "n d"]]:
+    """Both as float64 matrices with one row per point, or a `UserError` that says what is wrong."""
+    obs, actions = np.asarray(obs, np.float64), np.asarray(actions, np.float64)
+    for name, array in (("observations", obs), ("actions", actions)):
+        if array.ndim != 2 or array.size == 0:
+            raise UserError(
+                f"The demonstrations' {name} have shape {array.shape}; expected one row per step."
+            )
+        if not np.isfinite(array).all():
+            row = int(np.flatnonzero(~np.isfinite(array).all(1))[0])
+            raise UserError(
+                f"The demonstrations' {name} are not finite at step {row}. Drop that episode."
+            )
+    if len(obs) != len(actions):
+        raise UserError(
+            f"There are {len(obs)} observations but {len(actions)} actions; expected as many. "
+            "Drop the last observation of each episode."
+        )
+    return obs, actions
 
 
 def checked_states(obs: np.ndarray, size: int, who: str) -> np.ndarray:

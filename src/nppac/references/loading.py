@@ -8,7 +8,7 @@ import numpy as np
 from nppac.references.base import Reference
 from nppac.references.custom import CustomReference
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
-from nppac.references.gp.reference import GPReference
+from nppac.references.gp.posterior import GPReference
 from nppac.references.mixed import MixedReference
 from nppac.references.nesting import MEAN, SCALE, unnested
 from nppac.references.neural.dropout import DropoutReference

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from nppac.nn.mlp import MLP
-from nppac.references.gp.condition import check_data
+from nppac.references.checks import check_fit_data
 from nppac.references.neural.base import NeuralReference, Parts, parts_of
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.ensemble import WEIGHT_DECAY
@@ -74,7 +74,7 @@ def fit_dropout(
             f"Dropout needs a rate between 0 and 1 and at least one pass, not {rate} and {passes}."
         )
     config = config or NetworkConfig(tikhonov=WEIGHT_DECAY / 2)
-    obs, actions = check_data(obs, actions)
+    obs, actions = check_fit_data(obs, actions)
     units = standardiser(obs)
     data = Data(units(obs), actions.astype(np.float32), None)
     training = fit_networks(data, config, dropout=rate, advance=advance)

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from nppac.nn.mlp import MLP
-from nppac.references.gp.condition import check_data
+from nppac.references.checks import check_fit_data
 from nppac.references.neural.base import NeuralReference, Parts
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.epoch import Data
@@ -70,7 +70,7 @@ def fit_ensemble(
     if members < 1:
         raise UserError(f"An ensemble needs at least one member, not {members}.")
     config = config or NetworkConfig(tikhonov=WEIGHT_DECAY / 2)
-    obs, actions = check_data(obs, actions)
+    obs, actions = check_fit_data(obs, actions)
     units = standardiser(obs)
     data = Data(units(obs), actions.astype(np.float32), None)
     training = fit_networks(data, config, members=members, advance=advance)

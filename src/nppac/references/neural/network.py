@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from nppac.nn.mlp import MLP
-from nppac.references.gp.condition import check_data
+from nppac.references.checks import check_fit_data
 from nppac.references.neural.base import NeuralReference, Parts
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.epoch import Data
@@ -45,7 +45,7 @@ def fit_network(
     variance there after every epoch is in `report["probe_variance"]`.
     """
     config = config or NetworkConfig()
-    obs, actions = check_data(obs, actions)
+    obs, actions = check_fit_data(obs, actions)
     units = standardiser(obs)
     probed = None if probe is None else units(probe)
     data = Data(units(obs), actions.astype(np.float32), probed)

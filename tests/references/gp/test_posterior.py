@@ -5,7 +5,7 @@ from sklearn.gaussian_process import kernels as sk
 
 from nppac.references import GPConfig, GPParams, GPReference, condition, load_reference
 from nppac.references.gp.kernels import KERNELS
-from nppac.references.gp.reference import prior_variance
+from nppac.references.gp.posterior import prior_variance
 from nppac.utils.errors import UserError
 from references import dense
 
@@ -24,14 +24,14 @@ def test_one_point_by_hand():
     obs = np.zeros((1, 1))
     for variance in ("exact", "neighbours"):
         config = GPConfig(variance=variance)
-        loc, var = condition(params, "rbf", obs, np.ones((1, 1)), config).moments(obs)
+        loc, var = condition(params, "rbf", obs, np.ones((1, 1)), config).mean_and_variance(obs)
         assert loc[0, 0] == pytest.approx(0.90909, abs=1e-5)
         assert var[0, 0] == pytest.approx(0.19091, abs=1e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_single_output_equals_scikit_learn(kernel):
-    params, obs, actions = dense.make_problem(p=1)
+    params, obs, actions = dense.make_problem(d=1)
     signal, noise = float(params.w[0] ** 2 + params.v[0]), float(params.noise[0] + 0.05)
     theirs = GaussianProcessRegressor(
         sk.ConstantKernel(signal) * scikit_kernel(kernel, params.lengthscales),
@@ -40,7 +40,7 @@ def test_single_output_equals_scikit_learn(kernel):
     ).fit(obs, actions[:, 0] - params.mean)
     query = obs[:10] + 0.3
     mean, std = theirs.predict(query, return_std=True)
-    loc, variance = condition(params, kernel, obs, actions).moments(query)
+    loc, variance = condition(params, kernel, obs, actions).mean_and_variance(query)
     np.testing.assert_allclose(loc[:, 0], mean + params.mean, atol=1e-6)
     np.testing.assert_allclose(variance[:, 0], std**2 + noise, atol=1e-6)
 
@@ -52,7 +52,7 @@ def test_many_outputs_equal_dense_algebra(kernel, method):
     params, obs, actions = dense.make_problem()
     query = np.concatenate([obs[:5], obs[:5] + 0.3])
     reference = condition(params, kernel, obs, actions, GPConfig(variance=method))
-    loc, variance = reference.moments(query)
+    loc, variance = reference.mean_and_variance(query)
     mean, expected = dense.posterior(params, kernel, obs, actions, query)
     np.testing.assert_allclose(loc, mean, atol=1e-6)
     np.testing.assert_allclose(variance, expected, rtol=2e-6)
@@ -62,7 +62,7 @@ def test_statistics_are_float32_with_the_root_of_the_variance():
     params, obs, actions = dense.make_problem()
     reference = condition(params, "matern32", obs, actions)
     stats = reference(obs + 0.1)
-    loc, variance = reference.moments(obs + 0.1)
+    loc, variance = reference.mean_and_variance(obs + 0.1)
     assert stats.loc.dtype == stats.scale.dtype == np.float32
     np.testing.assert_allclose(stats.scale**2, variance, rtol=1e-5)
     np.testing.assert_allclose(stats.loc, loc, atol=1e-6)
@@ -74,14 +74,14 @@ def test_scale_is_variance_only_when_asked():
     params, obs, actions = dense.make_problem()
     config = GPConfig(scale_is_variance=True)
     reference = condition(params, "rbf", obs, actions, config)
-    np.testing.assert_allclose(reference(obs).scale, reference.moments(obs)[1], rtol=1e-6)
+    np.testing.assert_allclose(reference(obs).scale, reference.mean_and_variance(obs)[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["exact", "neighbours"])
 def test_far_from_data_the_prior_returns(method):
     params, obs, actions = dense.make_problem()
     reference = condition(params, "matern52", obs, actions, GPConfig(variance=method))
-    loc, variance = reference.moments(obs + 1e6)
+    loc, variance = reference.mean_and_variance(obs + 1e6)
     np.testing.assert_allclose(variance - prior_variance(params), 0.0, atol=1e-9)
     np.testing.assert_allclose(loc - params.mean, 0.0, atol=1e-9)
 
@@ -93,7 +93,7 @@ def test_neighbours_never_have_less_variance():
     few = condition(
         params, "matern52", obs, actions, GPConfig(variance="neighbours", neighbours=30)
     )
-    ratio = few.moments(query)[1] / exact.moments(query)[1]
+    ratio = few.mean_and_variance(query)[1] / exact.mean_and_variance(query)[1]
     assert ratio.min() > 1.0 - 1e-9
     assert 1.0 + 1e-3 < ratio.max() < 2.0
     np.testing.assert_allclose(few.mean(query), exact.mean(query), atol=1e-6)
@@ -136,10 +136,39 @@ def test_summary_holds_the_lengthscale_table():
     assert summary["coregionalisation"] == {"w": params.w.tolist(), "v": params.v.tolist()}
 
 
+def test_summary_counts_actions_on_the_noise_floor():
+    params, obs, actions = dense.make_problem()
+    noise = np.array([1e-4, 1.1e-4, 2e-4, 0.01])
+    params = params._replace(noise=noise, shared_noise=np.asarray(1e-6))
+    assert condition(params, "rbf", obs, actions).summary()["actions_on_noise_floor"] == 2
+
+
+def test_arrays_describe_the_reference_without_its_kind():
+    params, obs, actions = dense.make_problem()
+    reference = condition(params, "rbf", obs, actions)
+    arrays = reference.arrays()
+    assert "kind" not in arrays
+    assert GPReference.kind == "gp"
+    again = GPReference.from_arrays(arrays)
+    np.testing.assert_array_equal(again.mean(obs), reference.mean(obs))
+
+
+def test_the_number_of_threads_does_not_change_a_bit(monkeypatch):
+    params, obs, actions = dense.make_problem(n=300)
+    config = GPConfig(variance="neighbours", neighbours=20)
+    reference = condition(params, "matern52", obs, actions, config)
+    answers = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("NPPAC_THREADS", threads)
+        answers.append(reference(obs + 0.1))
+    for one, two in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def test_offset_of_observations_does_not_matter():
     params, obs, actions = dense.make_problem()
-    near = condition(params, "matern12", obs, actions).moments(obs + 0.1)
-    far = condition(params, "matern12", obs + 1e5, actions).moments(obs + 1e5 + 0.1)
+    near = condition(params, "matern12", obs, actions).mean_and_variance(obs + 0.1)
+    far = condition(params, "matern12", obs + 1e5, actions).mean_and_variance(obs + 1e5 + 0.1)
     np.testing.assert_allclose(near, far, atol=1e-7)
 
 
