@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from nppac.agents.methods import METHODS
+from nppac.agents.registry import METHODS
 from nppac.cli.main import COMMANDS, HELP, RAW, main
 from nppac.references import UniformReference
 from nppac.utils.errors import UserError

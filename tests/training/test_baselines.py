@@ -6,19 +6,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from nppac.training.baselines import BASELINES
 from optax import tree_utils
 
 from method_runs import stacked
 from nppac.agents.common.losses import policy_loss, soft_target
+from nppac.agents.common.paper_settings import PAPER
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.replay import as_replay
 from nppac.nn.critics import CriticEnsemble
 from nppac.references import UniformReference
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import rollout
-from nppac.training.baselines import BASELINES
 from nppac.training.loop import Problem, train_to_end
-from nppac.training.presets import PAPER, preset
+from nppac.training.presets import preset
 from nppac.training.transitions import transitions
 from nppac.training.updates import draw_batch
 from nppac.types import Batch, Episode, ReferenceStats

@@ -2,10 +2,11 @@ from typing import get_args
 
 import pytest
 
-from nppac.agents.methods import METHODS
+from nppac.agents.common.paper_settings import PAPER
+from nppac.agents.registry import METHODS
 from nppac.demos import embedded_names
 from nppac.tasks import TASKS
-from nppac.training.presets import PAPER, Preset, default_method, preset
+from nppac.training.presets import Preset, default_method, preset
 from nppac.utils.errors import UserError
 
 
