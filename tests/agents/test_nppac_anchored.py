@@ -146,7 +146,7 @@ def test_the_evaluated_policy_is_an_average():
 
 def test_it_does_not_act_without_its_reference():
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
-    with pytest.raises(ValueError, match="acts only where its reference is given"):
+    with pytest.raises(ValueError, match="needs the reference"):
         AGENT.mode(state, OBS, None)
 
 

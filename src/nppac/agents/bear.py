@@ -94,7 +94,7 @@ class BEAR(ActorCritic):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.head != "tanh_normal":
-            raise UserError(f"BEAR's policy head is 'tanh_normal', not '{self.head}'.")
+            raise UserError(f"'head' is '{self.head}'; BEAR needs 'tanh_normal'.")
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> BEARState:
         """Policy, critics, behaviour model, and a multiplier of one."""

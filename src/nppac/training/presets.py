@@ -1,6 +1,6 @@
 """The settings of a method for a task, as the configuration of a run."""
 
-from typing import get_args
+from typing import cast, get_args
 
 from nppac.agents.registry import Preset, get_method
 from nppac.demos import embedded_names
@@ -8,7 +8,7 @@ from nppac.training.config import RunConfig
 from nppac.utils.errors import unknown_name
 
 
-def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunConfig:
+def preset(task: str, method: str = "nppac", name: str = "default") -> RunConfig:
     """The configuration of a run; a task without settings of its own takes the locomotion ones.
 
     `method` is a registered name, or the user's own as `module:name`.
@@ -16,7 +16,7 @@ def preset(task: str, method: str = "nppac", name: Preset = "default") -> RunCon
     chosen = get_method(method)
     if name not in get_args(Preset):
         raise unknown_name("preset", name, get_args(Preset))
-    recipe = chosen.recipe(task, name)
+    recipe = chosen.recipe(task, cast(Preset, name))
     demos = task if task in embedded_names() and chosen.needs != "nothing" else None
     return RunConfig(
         task=task,
