@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar, cast
 import tyro
 
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.methods import get_method
+from nppac.agents.registry import get_method
 from nppac.agents.schedule import Schedule
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
 from nppac.cli.show import flatten, show

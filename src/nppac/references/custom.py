@@ -46,7 +46,7 @@ class CustomReference(Reference):
 
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone."""
-        return self(obs).loc
+        return np.asarray(self(obs).loc)
 
     def save(self, path: str | Path) -> None:
         """Write the function's name and the family."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from nppac.agents.common.paper_settings import PAPER
 from nppac.demos import Demos, embedded_names
 from nppac.demos.for_task import load_task_demos
 from nppac.references import GPConfig
 from nppac.references.neural.config import NetworkConfig
 from nppac.tasks import get_task
-from nppac.training.presets import PAPER
 from nppac.utils.errors import UserError
 
 Sources = Mapping[str, str]

@@ -49,7 +49,7 @@ class NeuralReference(Reference):
 
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone."""
-        return self(obs).loc
+        return np.asarray(self(obs).loc)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything that the file holds."""

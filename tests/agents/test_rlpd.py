@@ -1,4 +1,4 @@
-"""Methods that are settings of one agent: what they must have in common, and where they part."""
+"""RLPD: many critics, many critic steps, and demonstrations in half of each minibatch."""
 
 import dataclasses
 
@@ -9,20 +9,14 @@ import pytest
 from optax import tree_utils
 
 from method_runs import stacked
-from nppac.agents.common.losses import policy_loss, soft_target
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.replay import as_replay
 from nppac.nn.critics import CriticEnsemble
-from nppac.references import UniformReference
-from nppac.tasks import get_task, make_env
-from nppac.tasks.rollout import rollout
-from nppac.training.baselines import BASELINES
-from nppac.training.loop import Problem, train_to_end
-from nppac.training.presets import PAPER, preset
+from nppac.training.presets import preset
 from nppac.training.transitions import transitions
 from nppac.training.updates import draw_batch
 from nppac.types import Batch, Episode, ReferenceStats
-from toy_task import ACTION_DIM, OBS_DIM, SCHEDULE, TASK, expert
+from toy_task import ACTION_DIM, OBS_DIM
 
 KEY = jax.random.key(0)
 ROWS = 40
@@ -53,90 +47,6 @@ def make_batch(**changes) -> Batch:
 def same(left, right) -> None:
     for ours, theirs in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-def losses(agent, state, batch):
-    """Target of the critics, and value and gradient of the policy's loss."""
-    temperature = jnp.exp(state.log_temperature)
-    action, ratio = agent.act_with_log_ratio(
-        state.policy, batch.next_obs, batch.next_reference, KEY, "normal"
-    )
-    q = state.target_critic(batch.next_obs, action).min(0)
-    target = soft_target(batch.reward, batch.discount_mask, q, ratio, temperature, agent.discount)
-
-    def loss(policy):
-        action, ratio = agent.act_with_log_ratio(policy, batch.obs, batch.reference, KEY, "normal")
-        return policy_loss(state.critic(batch.obs, action).min(0), ratio, temperature)
-
-    return target, jax.value_and_grad(loss)(state.policy)
-
-
-@pytest.mark.parametrize("task", ["halfcheetah", "door"])
-def test_brac_with_one_sample_is_nppac_against_a_network(task):
-    brac, nppac = method("brac", task, kl_samples=1), method("nppac", task)
-    state, batch = nppac.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
-    same(losses(brac, state, batch), losses(nppac, state, batch))
-    same(
-        brac.update(state, stacked(batch), KEY, "normal"),
-        nppac.update(state, stacked(batch), KEY, "normal"),
-    )
-
-
-def test_brac_averages_the_log_ratio_over_its_samples():
-    brac = method("brac", "door")
-    assert brac.kl_samples == 4
-    state, batch = brac.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
-    one = dataclasses.replace(brac, kl_samples=1)
-    keys = [KEY, *(jax.random.fold_in(KEY, k) for k in (1, 2, 3))]
-    each = [
-        one.act_with_log_ratio(state.policy, batch.obs, batch.reference, key, "normal")
-        for key in keys
-    ]
-    action, ratio = brac.act_with_log_ratio(state.policy, batch.obs, batch.reference, KEY, "normal")
-    np.testing.assert_array_equal(action, each[0][0])
-    np.testing.assert_allclose(ratio, np.mean([r for _, r in each], axis=0), rtol=1e-5)
-    assert len({float(r[0]) for _, r in each}) == 4
-
-
-@pytest.mark.parametrize("samples", [1, 4])
-def test_the_kl_to_the_policy_itself_is_zero(samples):
-    brac = method("brac", "door", kl_samples=samples)
-    state, batch = brac.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
-    itself = ReferenceStats(*state.policy.loc_scale(batch.obs))
-    _, ratio = brac.act_with_log_ratio(state.policy, batch.obs, itself, KEY, "normal")
-    np.testing.assert_array_equal(ratio, np.zeros(ROWS))
-
-
-def toy_problem(demos=()) -> Problem:
-    spec = get_task(TASK)
-    envs = [make_env(spec) for _ in range(2)]
-    reference = UniformReference(ACTION_DIM)
-    return Problem(envs[0], (envs[1],), reference, demos, OBS_DIM, ACTION_DIM)
-
-
-def trained(directory, name, demos=(), seed=3):
-    config = preset(TASK, name, "paper")
-    assert config.schedule.demos_in_replay == (name == "sacfd")
-    directory.mkdir()
-    shown = config.schedule.demos_in_replay
-    schedule = dataclasses.replace(SCHEDULE, demos_in_replay=shown)
-    return train_to_end(toy_problem(demos), method(name), schedule, seed, directory)
-
-
-def test_sacfd_without_demonstrations_is_sac_bit_for_bit(tmp_path):
-    sac, sacfd = (trained(tmp_path / name, name) for name in ("sac", "sacfd"))
-    assert sac.progress.updates == sacfd.progress.updates == 80
-    same(sac.state, sacfd.state)
-    same(sac.replay, sacfd.replay)
-
-
-def test_sacfd_learns_from_demonstrations(tmp_path):
-    demos = tuple(rollout([make_env(get_task(TASK))], expert, range(2)))
-    sac, sacfd = trained(tmp_path / "sac", "sac"), trained(tmp_path / "sacfd", "sacfd", demos)
-    assert sacfd.replay.capacity == 60
-    assert not np.array_equal(
-        sac.state.policy.trunk.weights[0], sacfd.state.policy.trunk.weights[0]
-    )
 
 
 def steps(optimiser_state) -> int:
@@ -239,24 +149,6 @@ def test_rlpds_target_holds_the_entropy_on_locomotion_only(task):
     hot = state._replace(log_temperature=jnp.float32(3.0))
     first, second = (rlpd.update_critic(s, batch, KEY, "uniform")[1] for s in (state, hot))
     assert (float(first["critic_loss"]) == float(second["critic_loss"])) == (task == "door")
-
-
-def test_a_time_limit_keeps_bootstrapping():
-    assert float(make_replay(terminated=False).storage.discount_mask.min()) == 1
-    mask = make_replay(terminated=True).storage.discount_mask
-    assert (float(mask[-1]), float(mask[:-1].min())) == (0, 1)
-
-
-@pytest.mark.parametrize("name", BASELINES)
-@pytest.mark.parametrize("task", PAPER)
-def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
-    ours, papers = preset(task, name, "paper").schedule, PAPER[task].schedule
-    assert ours.eval_episodes == papers.eval_episodes
-    if name == "dapg":  # on-policy: in whole iterations, and evaluated after each
-        assert papers.steps <= ours.steps < papers.steps + ours.epoch_steps
-        assert ours.eval_every == ours.epoch_steps == ours.replay_capacity
-    else:
-        assert (ours.steps, ours.eval_every) == (papers.steps, papers.eval_every)
 
 
 def test_rlpds_settings_are_its_authors():

@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from nppac.agents.common.actor_critic import mean_magnitude
+from nppac.agents.common.optimise import mean_magnitude
 
 
 def test_the_gradients_magnitude_is_the_mean_over_all_numbers_whatever_their_arrays():
