@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nppac.references.checks import check_fit_data as check_data
 from nppac.references.gp.config import DIRECT_POINTS, GPConfig
 from nppac.references.gp.exact_variance import ExactVariance, eigendecomposition
 from nppac.references.gp.fit import HyperFit, fit_hyperparameters
@@ -9,7 +10,6 @@ from nppac.references.gp.large.solve import solve_iteratively
 from nppac.references.gp.likelihood import GPParams
 from nppac.references.gp.reference import GPReference, rotate_outputs
 from nppac.references.gp.weights import solve_shifted
-from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
 
@@ -73,27 +73,6 @@ def condition(
         g = solve_iteratively(kernel, x, lam, z, advance)
     weights = (g * lam) @ rotation.T * noise_root
     return GPReference(params, kernel, obs, actions, weights, config, report, variance)
-
-
-def check_data(obs: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both as float64 matrices with one row per point, or a `UserError` that says what is wrong."""
-    obs, actions = np.asarray(obs, np.float64), np.asarray(actions, np.float64)
-    for name, array in (("observations", obs), ("actions", actions)):
-        if array.ndim != 2 or array.size == 0:
-            raise UserError(
-                f"The demonstrations' {name} have shape {array.shape}; expected one row per step."
-            )
-        if not np.isfinite(array).all():
-            row = int(np.flatnonzero(~np.isfinite(array).all(1))[0])
-            raise UserError(
-                f"The demonstrations' {name} are not finite at step {row}. Drop that episode."
-            )
-    if len(obs) != len(actions):
-        raise UserError(
-            f"There are {len(obs)} observations but {len(actions)} actions; expected as many. "
-            "Drop the last observation of each episode."
-        )
-    return obs, actions
 
 
 def _report(fit: HyperFit) -> dict[str, object]:

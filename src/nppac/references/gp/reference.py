@@ -3,11 +3,11 @@
 import dataclasses
 import json
 from functools import cached_property
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from nppac.references.base import Reference
+from nppac.references.base import Arrays, Reference
 from nppac.references.checks import checked_states
 from nppac.references.gp.config import GPConfig
 from nppac.references.gp.exact_variance import ExactVariance, eigendecomposition
@@ -16,9 +16,7 @@ from nppac.references.gp.likelihood import GPParams
 from nppac.references.gp.neighbours import NeighbourVariance
 from nppac.references.gp.query import Query
 from nppac.types import Family, ReferenceStats
-from nppac.utils.files import write_arrays
 
-KIND = "gp"
 _EXACT_ENTRIES = 2**22
 """Kernel values held at once for exact variances: 32 MB."""
 
@@ -30,6 +28,7 @@ class GPReference(Reference):
     rotated back: variance_j = D_j Σ_p R_jp² var_p. Correlations between actions are dropped.
     """
 
+    kind: ClassVar[str] = "gp"
     family: Family = "normal"
 
     def __init__(
@@ -92,26 +91,22 @@ class GPReference(Reference):
         obs = checked_states(obs, len(self._centre), "The GP")
         return (obs - self._centre) / self.params.lengthscales
 
-    def save(self, path: str | Path) -> None:
-        """Write hyper-parameters, demonstrations and weights; the factor is recomputed on use."""
-        arrays = {f"params_{name}": value for name, value in self.params._asdict().items()}
-        write_arrays(
-            path,
-            {
-                "kind": np.asarray(KIND),
-                "kernel": np.asarray(self.kernel),
-                "config": np.asarray(json.dumps(dataclasses.asdict(self.config))),
-                "report": np.asarray(json.dumps(self.report)),
-                "obs": self.obs,
-                "actions": self.actions,
-                "weights": self.weights,
-                **arrays,
-            },
-        )
+    def arrays(self) -> Arrays:
+        """Hyper-parameters, demonstrations and weights; the factor is recomputed on use."""
+        params = {f"params_{name}": value for name, value in self.params._asdict().items()}
+        return {
+            "kernel": np.asarray(self.kernel),
+            "config": np.asarray(json.dumps(dataclasses.asdict(self.config))),
+            "report": np.asarray(json.dumps(self.report)),
+            "obs": self.obs,
+            "actions": self.actions,
+            "weights": self.weights,
+            **params,
+        }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "GPReference":
-        """The reference that `save` wrote."""
+    def from_arrays(cls, arrays: Arrays) -> "GPReference":
+        """The reference that `arrays` described."""
         params = GPParams(*(arrays[f"params_{name}"] for name in GPParams._fields))
         config = GPConfig(**json.loads(str(arrays["config"])))
         report = json.loads(str(arrays["report"]))
@@ -122,7 +117,7 @@ class GPReference(Reference):
         """Kernel, sizes, likelihoods and hyper-parameters, as plain Python numbers."""
         params = self.params
         return {
-            "kind": KIND,
+            "kind": self.kind,
             "kernel": self.kernel,
             "points": len(self.obs),
             "variance": self.config.variance_method(len(self.obs)),
