@@ -55,6 +55,12 @@ class Archive:
             raise NotPlain(f"'{name}' is refused: {error}") from error
 
 
+def array_names(path: str | Path) -> list[str]:
+    """The names of the arrays in an npz file that has been read before."""
+    with zipfile.ZipFile(path) as archive:
+        return Archive(path, archive).names()
+
+
 def _check_member(name: str, info: zipfile.ZipInfo) -> None:
     if not info.filename.endswith(_SUFFIX):
         raise NotPlain(f"it holds '{listed([name])}', which is no array")

@@ -4,9 +4,9 @@ import reprlib
 from collections.abc import Iterable
 
 
-def brief(error: Exception) -> str:
+def brief(error: Exception, length: int = 150) -> str:
     """One short line of what an error says, which may quote all of a file."""
-    text = " ".join(str(error)[:150].split())
+    text = " ".join(str(error)[:length].split())
     return text if text.isprintable() and text else type(error).__name__
 
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from nppac.demos.pickle_reader.parse import parse
 from nppac.demos.pickle_reader.values import values_of
 from nppac.utils.errors import UserError
+from nppac.utils.text import brief
 
 
 def load_pickle(file: BinaryIO, name: str) -> Any:
@@ -27,9 +28,3 @@ def load_pickle(file: BinaryIO, name: str) -> Any:
             f"{name} cannot be read as a pickle: {brief(error)}. "
             "It may be damaged or incomplete; fetch or write it again."
         ) from error
-
-
-def brief(error: Exception) -> str:
-    """One short line of what an error says, which may quote all of a file."""
-    text = " ".join(str(error)[:150].split())
-    return text if text.isprintable() and text else type(error).__name__
