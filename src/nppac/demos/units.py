@@ -15,7 +15,7 @@ from nppac.utils.errors import UserError, unknown_name
 
 
 def in_normalised_units(
-    demos: Demos, env: gymnasium.Env, actions: Units, source: str, action_dim: int
+    demos: Demos, env: gymnasium.Env, actions: str, source: str, action_dim: int
 ) -> Demos:
     """The demonstrations with actions in [-1, 1], by what `actions` or else the file says.
 

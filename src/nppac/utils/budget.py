@@ -8,7 +8,7 @@ GIB = 2**30
 SPARE = 64 * 2**20
 """What any file may take, however small it is."""
 EXPANSION = 100
-"""Bytes in memory for each byte of a file, beyond `SPARE`; real numbers compress by less than 10."""
+"""Bytes in memory for each byte of a file, beyond `SPARE`; what is measured compresses by less."""
 
 
 class Budget:
@@ -31,8 +31,8 @@ class Budget:
         self._taken += size
         if self._taken > self.allowed:
             raise UserError(
-                f"{self._path}: with {what} its contents take {megabytes(self._taken)}, but at most "
-                f"{megabytes(self.allowed)} are read from a file of {megabytes(self._size)}. "
+                f"{self._path}: with {what} its contents take {megabytes(self._taken)}, but at "
+                f"most {megabytes(self.allowed)} are read from a file of {megabytes(self._size)}. "
                 "Split it, or store fewer steps."
             )
 

@@ -113,12 +113,11 @@ def read_plain(stream: Readable, header: NpyHeader, dtype: np.dtype) -> np.ndarr
     """The array after the header; its size has been checked."""
     count = byte_count(header, dtype)
     buffer, filled = np.empty(count, np.uint8), 0
-    view = memoryview(buffer)
     while filled < count:
         chunk = stream.read(min(_CHUNK, count - filled))
         if not chunk:
             raise NotPlain("the file ends in the middle of it")
-        view[filled : filled + len(chunk)] = chunk
+        buffer[filled : filled + len(chunk)] = np.frombuffer(chunk, np.uint8)
         filled += len(chunk)
     return typed(buffer, dtype).reshape(header.shape, order="F" if header.fortran else "C")
 

@@ -15,7 +15,7 @@ import numpy as np
 from nppac.demos.metadata import checked_env_id, checked_object
 from nppac.utils.errors import UserError
 from nppac.utils.json_reader import parse_json
-from nppac.utils.text import shown
+from nppac.utils.text import listed, shown
 
 LIMIT = 16 * 2**20
 _VERSION = re.compile(r"0\.[45]\.\d{1,3}")
@@ -110,9 +110,7 @@ def _actions(where: str, space: Mapping[str, Any]) -> Box:
     kind = space["type"]
     if kind != "Box":
         size = f"({space['n']})" if type(space.get("n")) is int else ""
-        raise UserError(
-            f"{where} has actions in {shown(kind).strip(chr(39))}{size}; {_CONTINUOUS}."
-        )
+        raise UserError(f"{where} has actions in {listed([kind])}{size}; {_CONTINUOUS}.")
     shape = _shape(where, "action_space", space)
     if len(shape) != 1:
         raise UserError(f"{where} has actions of shape {shape}; {_CONTINUOUS}.")
@@ -122,17 +120,18 @@ def _actions(where: str, space: Mapping[str, Any]) -> Box:
 
 def _shape(where: str, key: str, space: Mapping[str, Any]) -> tuple[int, ...]:
     shape = space.get("shape")
-    plain = isinstance(shape, list) and all(type(n) is int and n > 0 for n in shape)
-    if not plain or len(shape) > 8 or prod(shape) > _LARGEST_BOX:
-        raise UserError(f"{where}: '{key}' has the shape {shown(shape)}; expected sizes above 0.")
-    return tuple(shape)
+    if isinstance(shape, list) and len(shape) <= 8:
+        plain = all(type(n) is int and n > 0 for n in shape)
+        if plain and prod(shape) <= _LARGEST_BOX:
+            return tuple(shape)
+    raise UserError(f"{where}: '{key}' has the shape {shown(shape)}; expected sizes above 0.")
 
 
 def _bounds(where: str, values: object, shape: tuple[int, ...]) -> np.ndarray:
-    plain = isinstance(values, list) and all(type(v) in (int, float) for v in values)
-    if not plain or len(values) != shape[0]:
-        raise UserError(f"{where}: a bound of 'action_space' is {shown(values)}; expected numbers.")
-    return np.array(values, np.float64)
+    numbers = values if isinstance(values, list) else []
+    if len(numbers) == shape[0] and all(type(v) in (int, float) for v in numbers):
+        return np.array(numbers, np.float64)
+    raise UserError(f"{where}: a bound of 'action_space' is {shown(values)}; expected numbers.")
 
 
 def _facts(where: str, stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def _state(where: str, row: Any) -> Any:
         if key in row:
             return row[key]
     raise UserError(
-        f"{where}: an observation is a dict of {listed(row) or 'nothing'}; expected 'state_observation'."
+        f"{where}: an observation is a dict of {listed(row) or 'nothing'}; expected "
+        "'state_observation'."
     )
 
 
