@@ -191,7 +191,7 @@ def test_numbers_that_no_motor_should_follow_are_refused(saved, change, message)
 def test_an_observation_that_overflows_is_refused(saved, value):
     policy = load_numpy_policy(saved)
     for obs in (np.full(OBS_DIM, value), np.full((2, OBS_DIM), value), [value] * OBS_DIM):
-        with pytest.raises(UserError, match="overflows|not finite"):
+        with pytest.raises(UserError, match=r"overflows|not finite"):
             policy(obs)
 
 

@@ -364,7 +364,7 @@ def test_a_directory_that_may_not_be_listed_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(type(tmp_path), "iterdir", refuse)
-    with pytest.raises(UserError, match="Cannot use the directory .*Permission denied"):
+    with pytest.raises(UserError, match=r"Cannot use the directory .*Permission denied"):
         start_run(make_config(), tmp_path)
 
 

@@ -19,6 +19,8 @@ from nppac.utils.files import read_arrays, write_arrays
 KIND = "policy"
 """What the file's `kind` says, where that of a reference names the reference."""
 FORMAT = 1
+TOO_LARGE = 1e30
+"""Nothing within a network of float32 is so large unless the observation is nonsense."""
 LAYER = ("weight", "bias")
 """What the names of a layer's two arrays begin with."""
 
@@ -85,11 +87,10 @@ class NumpyPolicy:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             values.append(np.maximum(values[-1] @ weight + bias, 0.0))
         values.append(values[-1] @ self.weights[-1] + self.biases[-1])
-        if not all(np.isfinite(value).all() for value in values):
-            largest = float(np.abs(x).max())
+        if not all((np.abs(value) < TOO_LARGE).all() for value in values):  # nor is NaN
             raise UserError(
-                f"The policy was given an observation as large as {largest:g}, which overflows in "
-                "its network. Check the sensor and its units."
+                f"The policy was given an observation as large as {np.abs(x).max():g}, which "
+                "overflows in its network. Check the sensor and its units."
             )
         return np.tanh(values[-1])
 

@@ -60,7 +60,7 @@ def examine_seal(file: IO[bytes], path: str | Path) -> Seal:
     size = file.seek(0, 2)
     file.seek(max(0, size - _END_BYTES - _SEAL_BYTES))
     tail = file.read()
-    if tail[-_END_BYTES:].startswith(_END):
+    if tail[-_END_BYTES:].startswith(_END) and tail.endswith(b"\0\0"):  # no comment
         found: Seal = "none"
     elif len(tail) < _END_BYTES + _SEAL_BYTES or not tail.startswith(_END):
         found = "foreign"
