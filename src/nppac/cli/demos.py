@@ -96,6 +96,7 @@ def demos_record(
     only_successes: bool = False,
     min_return: Annotated[float | None, tyro.conf.arg(metavar="RETURN")] = None,
     seed: int = EVALUATION_SEED,
+    trust: bool = False,
 ) -> None:
     """Roll a trained policy out and keep its episodes as demonstrations.
 
@@ -107,9 +108,10 @@ def demos_record(
         only_successes: Keep only episodes that end in success; others are run but dropped.
         min_return: Keep only episodes that return at least this much.
         seed: Seed of the episodes.
+        trust: Import the modules that a run from elsewhere names.
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task)
+    act, task = acting_policy(policy, task, trust)
     spec = get_task(task)
 
     def good(episode: Episode) -> bool:

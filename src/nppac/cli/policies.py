@@ -70,6 +70,7 @@ def evaluate(
     task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
+    trust: bool = False,
 ) -> None:
     """Evaluate a run's policy, a distilled one, or a reference's mean, over many episodes.
 
@@ -79,10 +80,11 @@ def evaluate(
         task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
         json: Also write the result, with the command and commit, to this file.
+        trust: Import the modules that a run from elsewhere names.
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task)
+    act, task = acting_policy(policy, task, trust)
     result = evaluate_policy(get_task(task), act, episodes, seed)
     shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
     show(f"{policy} on {task}, {episodes} episodes", shown)
@@ -100,6 +102,7 @@ def render(
     episodes: int = 1,
     task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
+    trust: bool = False,
 ) -> None:
     """Film a policy; works without a display.
 
@@ -109,26 +112,27 @@ def render(
         episodes: Number of episodes to film.
         task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
+        trust: Import the modules that a run from elsewhere names.
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task)
+    act, task = acting_policy(policy, task, trust)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)
     print(f"{out}: {len(filmed)} episode(s), {frames} steps")
 
 
-def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
+def acting_policy(path: Path, task: str | None, trust: bool = False) -> tuple[Any, str]:
     """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
         raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
     act: Act
     if path.is_dir():
-        config, act = load_run_policy(path)
+        config, act = load_run_policy(path, trust=trust)
         task = task or config.task
     elif plain_policy.kind_of(path) == plain_policy.KIND:
         act = plain_policy.load_numpy_policy(path)
-        task = task or task_from_file(path, act.task)
+        task = task or (act.task if trust else task_from_file(path, act.task))
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:
