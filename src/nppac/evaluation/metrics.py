@@ -41,7 +41,8 @@ A method's own measurements follow, in columns that the file's first line names.
 CLOCK_COLUMNS = ("wall_seconds", "updates_per_second")
 """The columns that depend on the machine's clock and so differ between identical runs."""
 
-Row = Mapping[str, float | None]
+Number = float | np.floating | np.integer
+Row = Mapping[str, Number | None]
 
 
 def append_row(path: str | Path, row: Row, own: Sequence[str] = ()) -> None:
@@ -98,7 +99,7 @@ def _line(fields: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-def _field(value: float | None) -> str:
+def _field(value: Number | None) -> str:
     if value is None or math.isnan(value):
         return ""
     return repr(value if isinstance(value, int) else float(value))  # NumPy's repr names its type
