@@ -66,12 +66,14 @@ def group_runs(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
 
 
 def _usual(alike: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """What most runs have for each setting, of those whose record holds it."""
+    """The settings that most runs have all together, and the commonest of those it lacks."""
     values: dict[str, Counter[str]] = {}
     for run in alike:
         for name, value in run.items():
             values.setdefault(name, Counter())[value] += 1
-    return {name: counts.most_common(1)[0][0] for name, counts in values.items()}
+    commonest = {name: counts.most_common(1)[0][0] for name, counts in values.items()}
+    whole = Counter(tuple(run.items()) for run in alike).most_common(1)[0][0]
+    return commonest | dict(whole)
 
 
 def _settings(config: Config) -> dict[str, str]:
@@ -138,14 +140,16 @@ def standings(
     column = measure_column([run for runs in groups.values() for run in runs])
     rows = []
     for name, runs in groups.items():
-        ends = [bootstrap_interval(np.array([v]).T) for v in evaluation_summary(runs, column)]
-        done = [int(run["env_steps"][-1]) for run in runs]
+        start, end, best = (
+            bootstrap_interval(np.array([values]).T) for values in evaluation_summary(runs, column)
+        )
         curves = [measured(run, column) for run in runs]
         reached = tuple(
             median_steps(np.array([steps_to_threshold(*curve, level) for curve in curves]))
             for level in thresholds
         )
-        rows.append(Standing(name, len(runs), (min(done), max(done)), *ends, reached))
+        done = sorted(int(run["env_steps"][-1]) for run in runs)
+        rows.append(Standing(name, len(runs), (done[0], done[-1]), start, end, best, reached))
     return rows
 
 
