@@ -18,7 +18,7 @@ def write_run(directory, task="door", method="nppac", seed=0, level=1.0, rows=5,
         "provenance": {"commit": "abc123", "command": f"nppac train --seed {seed}"},
     }
     (directory / "config.json").write_text(json.dumps(made | config))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(list(str(seed).encode()))
     rise = np.linspace(0, 1, rows)
     noise = 0.05 * level * rng.normal(size=rows)
     columns = {name: [""] * rows for name in COLUMNS} | {

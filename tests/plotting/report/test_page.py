@@ -31,7 +31,7 @@ def test_a_report_shows_curves_tables_settings_and_commands(tree, tmp_path):
         "Policy gradient",
         "Reference&#39;s scale at visited states",
         "Performance profile",
-        "reached 0.9",
+        "Steps to a threshold",
         "nppac train --seed 2",
         "eval episodes",
     ):
