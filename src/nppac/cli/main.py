@@ -21,6 +21,7 @@ from nppac.cli.distill import distill
 from nppac.cli.doctor import doctor_command
 from nppac.cli.fit import fit, references
 from nppac.cli.policies import compare, evaluate, render
+from nppac.cli.report import report
 from nppac.cli.reproduce import reproduce
 from nppac.cli.show import console
 from nppac.cli.training import resume, train
@@ -67,6 +68,7 @@ RAW: dict[str, Callable[[Sequence[str]], None]] = {
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "compare": compare,
+    "report": report,
     "evaluate": evaluate,
     "render": render,
     "distill": distill,

@@ -1,7 +1,6 @@
 """Commands that use trained policies: `compare`, `evaluate` and `render`."""
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +10,17 @@ from rich.table import Table
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
 from nppac.deploy import numpy_policy as plain_policy
-from nppac.evaluation.compare import evaluation_measure, evaluation_summary, group_runs
+from nppac.evaluation.compare import (
+    default_threshold,
+    evaluation_measure,
+    group_runs,
+    load_evaluated,
+    standings,
+)
 from nppac.evaluation.evaluate import evaluate_policy
-from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.plotting.ends import draw_ends
 from nppac.plotting.learning_curve import draw_learning_curves
+from nppac.plotting.numbers import interval_text, steps_text
 from nppac.references import load_reference
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import Act
@@ -32,36 +37,36 @@ def compare(
     runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
     out: Path = Path("comparison.png"),
     ends: bool = False,
+    threshold: Annotated[float | None, tyro.conf.arg(metavar="LEVEL")] = None,
 ) -> None:
     """Compare runs on one task: a table of methods over seeds, and their learning curves.
 
-    Runs of one method whose settings differ have rows of their own.
+    Runs of one method whose settings, budgets, demonstrations or evaluation episodes differ have
+    rows of their own.
 
     Args:
         runs: Directories of runs, of one task and any methods and seeds.
         out: The picture to draw.
         ends: Draw only where each run ended: curves of many settings cannot be told apart.
+        threshold: Count the steps until this level is held for three evaluations; by default 0.9
+            successes, or nine tenths of the way from the lowest start to the best end.
     """
     groups = group_runs({run: to_json(read_config(run)) for run in runs})
-    task, methods = read_config(runs[0]).task, {}
-    table = Table("method", "runs", "steps", "at start", "at end", "best")
-    for method, group in groups.items():
-        methods[method] = [load_metrics(run / METRICS_FILE) for run in group]
-        steps = max(int(metrics["env_steps"][-1]) for metrics in methods[method])
-        cells = [_mean_and_spread(values) for values in evaluation_summary(methods[method])]
-        table.add_row(method, str(len(group)), f"{steps:,}", *cells)
+    methods = {name: [load_evaluated(run) for run in group] for name, group in groups.items()}
     measure = evaluation_measure([m for group in methods.values() for m in group])
-    print(f"{task}: {measure}, mean over runs (lowest to highest)")
+    level = default_threshold(methods) if threshold is None else threshold
+    names = ("method", "seeds", "steps", "at start", "at end", "best")
+    table = Table(*names, f"steps to {text_of(float(level))}")
+    for row in standings(methods, [level]):
+        done = " to ".join(f"{steps:,}" for steps in sorted(set(row.steps)))
+        cells = [interval_text(interval) for interval in (row.start, row.end, row.best)]
+        table.add_row(row.name, str(row.runs), done, *cells, steps_text(row.reached[0]))
+    task = read_config(runs[0]).task
+    print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
     console().print(table)
     draw = draw_ends if ends else draw_learning_curves
     draw(methods, out, title=task)
     print(f"Picture: {out}")
-
-
-def _mean_and_spread(values: Sequence[float]) -> str:
-    """Mean over seeds, and the lowest and highest of them."""
-    mean = sum(values) / len(values)
-    return f"{text_of(mean)} ({text_of(min(values))} to {text_of(max(values))})"
 
 
 def evaluate(
