@@ -17,7 +17,8 @@ from nppac.training.problem import check_demos, make_problem
 from nppac.training.restore import load_run_policy
 from nppac.training.runs import resume_run, start_run
 from nppac.utils.errors import UserError
-from nppac.utils.files import TEMPORARY, directory_lock, write_arrays
+from nppac.utils.files import TEMPORARY, write_arrays
+from nppac.utils.locks import directory_lock
 from toy_task import (
     ACTION_DIM,
     AGENT,

@@ -15,7 +15,8 @@ from nppac.training.problem import Problem, make_problem, obtain_reference
 from nppac.training.restore import saved_reference
 from nppac.training.summary import run_summary
 from nppac.utils.errors import UserError
-from nppac.utils.files import directory_lock, read_json, remove_leftovers, write_json
+from nppac.utils.files import read_json, remove_leftovers, write_json
+from nppac.utils.locks import LOCK_FILE, directory_lock
 from nppac.utils.provenance import provenance
 
 
@@ -43,7 +44,7 @@ def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
 def _require_new(directory: Path) -> None:
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
-    if directory.is_dir() and any(directory.iterdir()):
+    if directory.is_dir() and any(entry.name != LOCK_FILE for entry in directory.iterdir()):
         raise UserError(
             f"{directory} exists and is not empty. Choose another --out, or continue that run with "
             f"`nppac resume {directory}`."

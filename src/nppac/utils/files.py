@@ -1,11 +1,9 @@
 """Files that are never half-written and never execute anything when read."""
 
-import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,37 +41,6 @@ def write_atomically(path: str | Path, write: Callable[[IO[bytes]], object]) -> 
         if temporary is not None:
             temporary.unlink(missing_ok=True)
         raise
-
-
-@contextmanager
-def directory_lock(directory: str | Path) -> Iterator[None]:
-    """Create a directory and keep other processes from claiming it; the system ends a dead claim.
-
-    The lock is on the directory itself, so that nothing is left in it.
-    """
-    try:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        handle = os.open(directory, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(
-            f"Cannot use the directory {directory}: {error.strerror or error}."
-        ) from error
-    try:
-        _lock(handle, directory)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, directory: str | Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UserError(
-            f"Another process is at work on {directory}. Wait for it, or choose another directory."
-        ) from error
-    except OSError:  # a file system without locks is used without them
-        pass
 
 
 def remove_leftovers(directory: str | Path) -> None:
