@@ -14,9 +14,11 @@ from nppac.tasks import TaskSpec, action_dim, make_env, obs_dim
 
 def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) -> Demos | None:
     """The demonstrations, cut to the task's length and checked against its shapes."""
-    if source is None:
-        return None
-    demos = load_demos(source)
+    return None if source is None else task_demos(spec, load_demos(source), source, episodes)
+
+
+def task_demos(spec: TaskSpec, demos: Demos, source: str, episodes: int | None = None) -> Demos:
+    """The same of demonstrations that are at hand; `source` names them in notes."""
     if episodes is not None:
         demos = demos.first(episodes)
     env = make_env(spec)

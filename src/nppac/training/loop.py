@@ -57,12 +57,17 @@ class Interrupted(Exception):
     """Training stopped at the user's wish; everything is in the checkpoint."""
 
 
+Callback = Callable[[Mapping[str, float | None]], object]
+"""Is called with each row of the metrics, once it is on the disk."""
+
+
 def train_to_end(
     problem: Problem,
     agent: Agent,
     schedule: Schedule,
     seed: int,
     directory: Path,
+    callback: Callback | None = None,
 ) -> Run:
     """Train to the end of the schedule, from the directory's checkpoint if it has one."""
     run = _start(problem, agent, schedule, seed, directory)
@@ -74,11 +79,14 @@ def train_to_end(
             began = time.monotonic()
             run, row = run_epoch(problem, agent, schedule, seed, run)
             run = _tick(run, began)
-            append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
+            row |= _counters(run.progress)
+            append_row(directory / METRICS_FILE, row)
             advance(run.progress.env_steps, _status(row))
             stopping = stop_requested()  # asked once: what stops the run has been saved
             if stopping or _due(run.progress.env_steps, schedule, "checkpoint_every"):
                 save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
+            if callback is not None:
+                callback(row)
             if stopping and run.progress.epoch < schedule.epochs:
                 raise Interrupted
     return run

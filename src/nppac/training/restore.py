@@ -39,8 +39,8 @@ class TrainedRun:
         return greedy_policy(self.config.agent, self.state, query or self.query)
 
 
-def load_trained_run(directory: str | Path) -> TrainedRun:
-    """Read a run's last checkpoint."""
+def load_trained_run(directory: str | Path, *, reference: Reference | None = None) -> TrainedRun:
+    """Read a run's last checkpoint; a `reference` that is at hand is not read."""
     config = read_config(directory)
     checkpoint = Path(directory) / CHECKPOINT_FILE
     if not checkpoint.exists():
@@ -50,7 +50,9 @@ def load_trained_run(directory: str | Path) -> TrainedRun:
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    query = saved_reference(config, directory) if agent.anchored else _no_reference
+    query: Query = _no_reference
+    if agent.anchored:
+        query = saved_reference(config, directory) if reference is None else reference
     return TrainedRun(config, load_state(checkpoint, fresh), query, checkpoint)
 
 

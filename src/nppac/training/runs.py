@@ -4,41 +4,63 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from nppac.demos import is_embedded
-from nppac.demos.for_task import load_task_demos
+from nppac.demos import Demos, is_embedded, save_demos
+from nppac.demos.for_task import load_task_demos, task_demos
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
-from nppac.tasks import get_task
+from nppac.references import CustomReference, Reference
+from nppac.tasks import TaskSpec, get_task
 from nppac.training.config import RunConfig, read_config, to_json
-from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
-from nppac.training.loop import train_to_end
+from nppac.training.directory import CONFIG_FILE, DEMOS_FILE, REFERENCE_FILE, SUMMARY_FILE
+from nppac.training.loop import Callback, train_to_end
 from nppac.training.problem import Problem, make_problem, obtain_reference
 from nppac.training.restore import saved_reference
 from nppac.training.summary import run_summary
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_json, remove_leftovers, write_json
-from nppac.utils.locks import LOCK_FILE, directory_lock
+from nppac.utils.locks import LOCK_FILE, check_writable, directory_lock
 from nppac.utils.provenance import provenance
 
 
-def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
+def start_run(
+    config: RunConfig,
+    directory: str | Path,
+    *,
+    demos: Demos | None = None,
+    reference: Reference | None = None,
+    callback: Callback | None = None,
+) -> dict[str, Any]:
     """Fit or load the reference, create the directory, train; the run's summary.
 
-    A mistake in what was given is found before anything is written.
+    A mistake in what was given is found before anything is written. `demos` and `reference` that
+    are at hand are taken in place of those that the configuration names, and saved with the run.
+    `callback` is called with each row of the metrics.
     """
     directory = Path(directory)
     _require_new(directory)
-    config = dataclasses.replace(config, demos=_found_from_anywhere(config.demos))
+    check_writable(directory)
+    source = config.demos if demos is None else str((directory / DEMOS_FILE).resolve())
+    config = dataclasses.replace(config, demos=_found_from_anywhere(source))
     spec = get_task(config.task)
-    demos = load_task_demos(spec, config.demos, config.demo_episodes)
-    reference = obtain_reference(config, spec, demos)
-    problem = make_problem(config, spec, demos, reference)
+    checked = _checked_demos(config, spec, demos)
+    made = reference or obtain_reference(config, spec, checked)
+    problem = make_problem(config, spec, checked, made)
     with directory_lock(directory):
         _require_new(directory)  # another run may have begun there while the reference was fitted
         write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
-        reference.save(directory / REFERENCE_FILE)
-        # The saved one from now on, because a resumed run will ask that.
-        problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
-        return _train(config, problem, directory)
+        if demos is not None and checked is not None:
+            save_demos(directory / DEMOS_FILE, checked)
+        made.save(directory / REFERENCE_FILE)
+        if not isinstance(reference, CustomReference):  # a function may have no name to load it by
+            # The saved one from now on, because a resumed run will ask that.
+            problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
+        return _train(config, problem, directory, callback)
+
+
+def _checked_demos(config: RunConfig, spec: TaskSpec, given: Demos | None) -> Demos | None:
+    """The demonstrations as the task wants them: those at hand, or those that are named."""
+    if given is None:
+        return load_task_demos(spec, config.demos, config.demo_episodes)
+    return task_demos(spec, given, given.source or "The demonstrations", config.demo_episodes)
 
 
 def _require_new(directory: Path) -> None:
@@ -88,8 +110,10 @@ def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
     return config
 
 
-def _train(config: RunConfig, problem: Problem, directory: Path) -> dict[str, Any]:
-    run = train_to_end(problem, config.agent, config.schedule, config.seed, directory)
+def _train(
+    config: RunConfig, problem: Problem, directory: Path, callback: Callback | None = None
+) -> dict[str, Any]:
+    run = train_to_end(problem, config.agent, config.schedule, config.seed, directory, callback)
     summary = run_summary(config, directory, run)
     write_json(directory / SUMMARY_FILE, summary)
     return summary
