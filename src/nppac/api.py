@@ -1,9 +1,9 @@
 """The library in a few functions; the command line calls the same ones.
 
-    demos = nppac.load_demos("door")
-    reference = nppac.fit_reference(demos)
-    run = nppac.train("door", demos, reference, steps=15_000)
-    action = run.policy(observation)
+demos = nppac.load_demos("door")
+reference = nppac.fit_reference(demos)
+run = nppac.train("door", demos, reference, steps=15_000)
+action = run.policy(observation)
 """
 
 import dataclasses
@@ -31,10 +31,10 @@ from nppac.references import (
     load_reference,
 )
 from nppac.tasks import TASKS, TaskSpec, get_task, register_task
+from nppac.training import presets
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import REFERENCE_FILE
 from nppac.training.loop import Callback
-from nppac.training import presets
 from nppac.training.presets import Preset, default_method
 from nppac.training.runs import start_run
 from nppac.utils.errors import UserError, check_seed

@@ -69,9 +69,9 @@ def test_an_error_lets_go(tmp_path):
 @pytest.mark.parametrize("claim", [directory_lock, check_writable])
 def test_a_directory_that_cannot_be_made_is_named(tmp_path, claim):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="Cannot use the directory .*file/run: Not a directory"):
-        with claim(tmp_path / "file" / "run"):
-            pass
+    message = r"Cannot use the directory .*file/run: Not a directory"
+    with pytest.raises(UserError, match=message), claim(tmp_path / "file" / "run"):
+        pass
 
 
 def test_looking_whether_a_directory_can_be_written_leaves_nothing(tmp_path):
@@ -84,7 +84,7 @@ def test_a_directory_without_permission_is_named(tmp_path, monkeypatch):
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    with pytest.raises(UserError, match="Cannot use the directory .*: Read-only file system"):
+    with pytest.raises(UserError, match=r"Cannot use the directory .*: Read-only file system"):
         check_writable(tmp_path / "a")
 
 

@@ -1,10 +1,13 @@
 """Settings classes as flags: the classes themselves are parsed, no copies of them."""
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar, cast
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, TypeVar, Union, cast, get_args, get_origin
 
 import tyro
 from tyro.constructors import (
@@ -18,13 +21,17 @@ from tyro.constructors import (
 
 T = TypeVar("T")
 HELP_ALL = "--help-all"
-MORE_HELP = f"\n\n{HELP_ALL} shows every flag."
+MORE_HELP = f"\n{HELP_ALL} shows every flag."
+METAVARS = {str: None, Path: None, int: "INT", float: "FLOAT"}
+"""What a flag's value is called; by default it has the name of the field."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """How the fields of settings classes become flags."""
 
+    owner: type | None = None
+    """The class that `flat` and `fixed` speak of."""
     flat: frozenset[str] = frozenset()
     """Fields that hold settings whose flags begin with no prefix."""
     fixed: frozenset[str] = frozenset()
@@ -53,7 +60,7 @@ def parse(
         kind,
         args=words,
         prog=prog,
-        description=(kind.__doc__ or "") + MORE_HELP if brief else None,
+        description=inspect.cleandoc(kind.__doc__ or "").strip() + MORE_HELP if brief else None,
         registry=_registry(shown),
         **({} if default is None else {"default": default}),
     )
@@ -81,26 +88,44 @@ def _registry(layout: Layout) -> ConstructorRegistry:
             asked.pop()
         if not isinstance(spec, StructConstructorSpec):
             return None
-        fields = tuple(_arranged(field, layout) for field in spec.fields)
+        own = info.type is layout.owner
+        fields = tuple(_arranged(field, layout, own) for field in spec.fields)
         return dataclasses.replace(spec, fields=fields)
 
     registry.struct_rule(rule)
     return registry
 
 
-def _arranged(field: StructFieldSpec, layout: Layout) -> StructFieldSpec:
+def _arranged(field: StructFieldSpec, layout: Layout, own: bool) -> StructFieldSpec:
     """A field whose type says how tyro shows and names it."""
     kind: object = field.type
     holds_settings = dataclasses.is_dataclass(field.default)
     if holds_settings:  # the annotation may admit many classes: the value says which it is
         kind = type(field.default)
-    if field.name in layout.fixed:
-        kind = Annotated[kind, tyro.conf.SuppressFixed, tyro.conf.Fixed]
-    elif holds_settings and field.name in layout.flat:
+    nested = isinstance(field.default, layout.owner or ())
+    if own and field.name in layout.fixed:
+        kind = Annotated[kind, tyro.conf.Fixed, tyro.conf.Suppress]
+    elif holds_settings and (nested or (own and field.name in layout.flat)):
         kind = Annotated[kind, tyro.conf.arg(name="")]
     elif layout.brief is not None and field.name not in layout.brief:
         kind = Annotated[kind, tyro.conf.Suppress]
+    elif not holds_settings:
+        kind = _with_metavar(kind, field.name)
     return dataclasses.replace(field, type=cast(type, kind))
+
+
+def _with_metavar(kind: object, name: str) -> object:
+    """An optional value shown as what it is, not as `{None}|STR`."""
+    bare, *notes = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    if any(getattr(note, "metavar", None) for note in notes):
+        return kind
+    optional = get_origin(bare) in (Union, UnionType) and NoneType in get_args(bare)
+    inner = [part for part in get_args(bare) if part is not NoneType] if optional else [bare]
+    plain = get_args(inner[0])[0] if get_origin(inner[0]) is Annotated else inner[0]
+    if len(inner) != 1 or plain not in METAVARS:
+        return kind
+    metavar = METAVARS[plain] or name.upper().replace("_", "-")
+    return Annotated[kind, tyro.conf.arg(metavar=metavar)]
 
 
 def _whole_number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:

@@ -43,8 +43,8 @@ def migrate(config: Mapping[str, object], where: str = "The configuration") -> C
         raise UserError(f"{where}: 'version' is {version!r:.50}; it must be a whole number.")
     if version > VERSION:
         raise UserError(
-            f"{where} is of version {str(version)[:20]}, and this nppac knows only up to {VERSION}. "
-            "Install a newer nppac."
+            f"{where} is of version {str(version)[:20]}, and this nppac knows only up to "
+            f"{VERSION}. Install a newer nppac."
         )
     migrated = dict(config)
     for step in STEPS[version - 1 :]:
