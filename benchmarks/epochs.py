@@ -3,15 +3,15 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
 
 import jax
 import numpy as np
 
 from nppac.agents.replay import empty_replay
 from nppac.references import GPConfig, NetworkConfig, Reference, fit_network
+from nppac.references.gp.kernels import KernelName
 from nppac.references.gp.likelihood import GPParams
-from nppac.references.gp.reference import GPReference
+from nppac.references.gp.posterior import GPReference
 from nppac.tasks import get_task
 from nppac.training.checkpoint import Progress
 from nppac.training.config import RunConfig
@@ -59,13 +59,15 @@ def synthetic_demos(points: int, inputs: int, outputs: int) -> tuple[np.ndarray,
     return obs, actions + 0.05 * rng.standard_normal(actions.shape)
 
 
-def random_gp(points: int, obs_dim: int, action_dim: int, kernel: str) -> GPReference:
+def random_gp(points: int, obs_dim: int, action_dim: int, kernel: KernelName) -> GPReference:
     """A GP with so many points, whose answers cost what a fitted one's do and mean nothing."""
     obs, actions = synthetic_demos(points, obs_dim, action_dim)
     one = np.ones(action_dim)
-    params = GPParams(np.full(obs_dim, 2.0), 0.1 * one, 0.1 * one, 0.01 * one, 0.01, 0.0 * one)
+    params = GPParams(
+        np.full(obs_dim, 2.0), 0.1 * one, 0.1 * one, 0.01 * one, np.asarray(0.01), 0.0 * one
+    )
     weights = 1e-3 * np.random.default_rng(1).standard_normal((points, action_dim))
-    config = GPConfig(kernel=cast(Any, kernel))
+    config = GPConfig(kernel=kernel)
     return GPReference(params, kernel, obs, actions, weights, config)
 
 

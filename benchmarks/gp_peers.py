@@ -54,11 +54,11 @@ def ours(report, data, settings, **changes):
     more = data["more_obs"], data["more_actions"]
     seconds, gp = timed(lambda: condition(fit.params, fit.kernel, *more, config))
     report.update(condition_seconds=seconds)
-    gp.moments(data["query"]), gp.moments(data["query"][:1])  # compiles
-    report.update(query_seconds=timed(lambda: gp.moments(data["query"]), 3)[0])
+    gp.mean_and_variance(data["query"]), gp.mean_and_variance(data["query"][:1])  # compiles
+    report.update(query_seconds=timed(lambda: gp.mean_and_variance(data["query"]), 3)[0])
     report.update(single_query_seconds=timed(lambda: gp.mean(data["query"][:1]), 20)[0])
     small = condition(fit.params, fit.kernel, data["obs"], data["actions"], config)
-    return small.moments(data["test_obs"])
+    return small.mean_and_variance(data["test_obs"])
 
 
 def paper(report, data, settings):

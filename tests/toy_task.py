@@ -79,7 +79,7 @@ GP = GPConfig(kernel="rbf", max_steps=5)
 FLAGS = [
     *("--task", TASK, "--method", "nppac"),
     *("--policy-hidden", "8", "--critic-hidden", "8", "--head", "tanh_normal"),
-    *("--kl", "sample", "--temperature", "0.1", "--exploration", "1"),
+    *("--kl", "sample", "--temperature", "0.1", "--exploration-noise", "1"),
     *("--steps", "100", "--epoch-steps", "20", "--warmup-steps", "20", "--batch-size", "16"),
     *("--replay-capacity", "60", "--checkpoint-every", "40", "--pretrain-epochs", "2"),
     *("--pretrain-copies", "1"),

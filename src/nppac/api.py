@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nppac.demos import Demos, load_demos
+from nppac.demos.metadata import Units
 from nppac.deploy.acting import act_of, acting_policy
 from nppac.deploy.policy import EnvironmentPolicy, load_policy
 from nppac.deploy.run_result import EVALUATION_SEED, RunResult, load_run
@@ -84,7 +85,13 @@ def fit_reference(
         found = given_reference(str(reference))
     if found is None:
         found = fitted_reference(
-            str(reference), data.obs, data.actions, seed=seed, gp=gp, network=network
+            str(reference),
+            data.obs,
+            data.actions,
+            seed=seed,
+            gp=gp,
+            network=network,
+            custom=custom,
         )
     answered = found(data.obs[:16]).loc.shape[1]
     if answered != data.action_dim:
@@ -195,6 +202,8 @@ def diagnose(
     seed: int = 0,
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
+    custom: object | None = None,
+    demo_actions: Units = "auto",
 ) -> Diagnosis:
     """Whether a reference's variance grows off the data, falls, or is too small to be of use.
 
@@ -207,9 +216,8 @@ def diagnose(
             raise UserError(f"'{what}' is {value}; it must not be negative.")
     given = _text(reference) if isinstance(reference, str | Path) else reference_of(reference)
     data = demos if isinstance(demos, Demos) else _text(demos)
-    return doctor(
-        task_name(task), data, given, episodes=episodes, seed=seed, gp=gp, network=network
-    )
+    fit = {"gp": gp, "network": network, "custom": custom, "demo_actions": demo_actions}
+    return doctor(task_name(task), data, given, episodes=episodes, seed=seed, **fit)
 
 
 def default_directory(config: RunConfig) -> Path:

@@ -12,8 +12,8 @@ import nppac
 from nppac.deploy.numpy_policy import NumpyPolicy, kind_of, load_numpy_policy
 from nppac.deploy.student import Student, actions_of, plain
 from nppac.nn.mlp import MLP
+from nppac.nn.standardise import Standardiser
 from nppac.references import UniformReference
-from nppac.references.neural.query import Standardiser
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 

@@ -278,10 +278,8 @@ def test_actions_that_may_be_in_the_robots_units_are_questioned(tmp_path, capsys
     load_task_demos(spec, str(demos), None)
     assert capsys.readouterr().err == ""  # recorded by the project itself, which scales
     save_demos(tmp_path / "foreign.npz", replace(load_demos(demos), metadata={}))
-    load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
-    assert "taken to be in [-1, 1], where the environment's own bounds are [-2, 2]" in (
-        capsys.readouterr().err
-    )
+    with pytest.raises(UserError, match=r"own bounds are \[-2, 2\].*--demo-actions environment"):
+        load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
 
 
 def test_a_run_that_only_learns_offline_has_no_speed(tmp_path, demos):

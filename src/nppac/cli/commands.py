@@ -6,7 +6,7 @@ from typing import get_args
 
 from rich.table import Table
 
-from nppac.agents.methods import METHODS, Needs
+from nppac.agents.registry import METHODS, Needs
 from nppac.cli.compilation import keep_compiled_programs
 from nppac.cli.completion import flags_of, shell_script
 from nppac.cli.demos import (
@@ -54,7 +54,7 @@ def methods_command() -> None:
     table = Table(*names, width=width, padding=0, collapse_padding=True)
     for name, method in METHODS.items():
         needs = NEEDS_IN_WORDS[method.needs]
-        table.add_row(name, method.family, needs, method.reference, method.summary)
+        table.add_row(name, method.regulariser, needs, method.reference, method.summary)
     table.columns[0].no_wrap = True
     table.columns[2].no_wrap = width >= METHODS_WIDTH
     table.columns[-1].overflow = "fold"

@@ -75,15 +75,17 @@ def demos_inspect_command(path: DemosSource, task: OptionalTask = None) -> None:
 def demos_convert_command(
     source: DemosSource,
     out: Annotated[Positional[Path], tyro.conf.arg(metavar="FILE")],
+    env_id: Annotated[str | None, tyro.conf.arg(metavar="ID")] = None,
 ) -> None:
     """Convert demonstrations of any known format to nppac's npz.
 
     Args:
         source: A file, a Minari id or an embedded name.
         out: The npz file to write.
+        env_id: The environment to name, in place of the one that the file names.
 
     """
-    for note in convert(source, out):
+    for note in convert(source, out, env_id):
         print(note)
     print(f"{source} -> {out}")
 

@@ -11,6 +11,7 @@ from nppac.cli.parsing import parse
 from nppac.cli.run_options import chosen_config, layout_for
 from nppac.cli.show import console
 from nppac.diagnostics import Diagnosis
+from nppac.diagnostics.probes import WAYS
 from nppac.plotting.doctor import draw_diagnosis
 from nppac.training.config import RunConfig
 from nppac.utils.errors import UserError
@@ -20,12 +21,6 @@ from nppac.utils.provenance import provenance
 
 DIAGNOSIS_FILE = "diagnosis.json"
 FIGURE_FILE = "doctor.png"
-FAMILIAR = {
-    "random": "random directions",
-    "principal": "principal directions",
-    "rollout": "own rollouts",
-}
-"""The ways off the data in words."""
 
 
 FIXED = frozenset({"method", "agent", "schedule", "demo_episodes"})
@@ -41,6 +36,7 @@ class DoctorArguments:
     4 collapses: it falls, so the reference is surest where it knows least.
     5 exploding: it is so small that KL and gradient are beyond use.
     6 broken: the reference does not answer with finite locations and positive scales.
+    7 narrow: on the data itself it is so small that a policy can hardly move away.
     1 and 2 are mistakes in what the command was given.
     """
 
@@ -73,6 +69,8 @@ def doctor_command(args: Sequence[str]) -> None:
         seed=config.seed,
         gp=config.gp,
         network=config.network,
+        custom=config.custom,
+        demo_actions=config.demo_actions,
     )
     write_diagnosis(diagnosis, found.out)
     show_diagnosis(diagnosis)
@@ -112,7 +110,7 @@ def show_diagnosis(diagnosis: Diagnosis) -> None:
     for way, off in diagnosis.off_data.items():
         ratios = (f"{off.ratio:.3g}", f"{off.harmonic_mean_ratio:.3g}")
         cells = (str(off.states), f"{off.variance:.3g}", *ratios)
-        table.add_row(FAMILIAR[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
+        table.add_row(WAYS[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
     console().print(table)
     print(
         f"Medians. Off the data: {limits.off_data:g} standard deviation per dimension or more, "

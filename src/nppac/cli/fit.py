@@ -48,7 +48,7 @@ def fit_command(args: Sequence[str]) -> None:
     found = fit_arguments(args)
     config, name = found.run, found.run.reference
     check_writable(found.out.parent)
-    demos = required_demos(config.task, config.demos, config.demo_episodes)
+    demos = required_demos(config)
     settings = {"seed": config.gp.seed, "gp": config.gp, "network": config.network}
     reference = fit_reference(demos, name, **settings, custom=config.custom)
     reference.save(found.out)
@@ -60,11 +60,12 @@ def fit_command(args: Sequence[str]) -> None:
         )
 
 
-def required_demos(task: str, source: str | None, episodes: int | None = None) -> Demos:
+def required_demos(config: RunConfig) -> Demos:
     """The task's demonstrations; without any, an error that says how to give them."""
-    demos = load_task_demos(get_task(task), source, episodes)
+    how = config.demo_episodes, config.demo_actions
+    demos = load_task_demos(get_task(config.task), config.demos, *how)
     if demos is None:
-        raise UserError(f"There are no embedded demonstrations of '{task}': give --demos.")
+        raise UserError(f"There are no embedded demonstrations of '{config.task}': give --demos.")
     return demos
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nppac.demos import Demos
 from nppac.demos.for_task import load_task_demos, task_demos
+from nppac.demos.metadata import Units
 from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose, rollout_states
 from nppac.diagnostics.query import BrokenReference, query
 from nppac.references import (
@@ -43,6 +44,8 @@ def doctor(
     seed: int = 0,
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
+    custom: object | None = None,
+    demo_actions: Units = "auto",
 ) -> Diagnosis:
     """Diagnose a reference: one at hand, a name to fit, the file of one, or `module:function`.
 
@@ -52,9 +55,10 @@ def doctor(
     """
     spec = get_task(task)
     if isinstance(demos, Demos):
-        loaded = task_demos(spec, demos, demos.source or "The demonstrations")
+        name = demos.source or "The demonstrations"
+        loaded = task_demos(spec, demos, name, actions=demo_actions)
     else:
-        loaded = load_task_demos(spec, demos or task, None)
+        loaded = load_task_demos(spec, demos or task, None, demo_actions)
     assert loaded is not None
     subject, split = reference, Split(loaded, loaded, held_out=False)
     if isinstance(subject, str):
@@ -62,7 +66,7 @@ def doctor(
     if subject is None:
         split = split_demos(loaded, seed)
         data, settings = (split.fit.obs, split.fit.actions), {"gp": gp, "network": network}
-        subject = fitted_reference(str(reference), *data, seed=seed, **settings)
+        subject = fitted_reference(str(reference), *data, seed=seed, **settings, custom=custom)
     source = demos.source if isinstance(demos, Demos) else demos or task
     about = {"task": task, "demos": source, "reference": _name(reference), "seed": seed}
     return examine(spec, subject, split, episodes=episodes, seed=seed, about=about)

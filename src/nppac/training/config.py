@@ -8,9 +8,10 @@ from pydantic import SkipValidation
 
 from nppac.agents.base import Agent, MinibatchAgent, ReplayAgent
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.methods import get_method
+from nppac.agents.registry import get_method
 from nppac.agents.schedule import Schedule
-from nppac.references import GPConfig, NetworkConfig
+from nppac.demos.metadata import Units
+from nppac.references import GPConfig, NetworkConfig, custom_config_class
 from nppac.training.directory import CONFIG_FILE
 from nppac.training.migration import VERSION, migrate
 from nppac.utils.errors import UserError, nearest_path
@@ -33,6 +34,8 @@ class RunConfig:
     """Demonstrations: a file of any known format, a Minari id or an embedded name."""
     demo_episodes: Count | None = None
     """Use only the first so many demonstrations."""
+    demo_actions: Units = "auto"
+    """Units of their actions: [-1, 1], the environment's own, or what the file says."""
     reference: str = "gp"
     """A name that `nppac references` lists, the file of a saved one, or your own module:name."""
     seed: Seed = 0
@@ -103,7 +106,8 @@ def config_from(values: dict[str, object], where: str) -> RunConfig:
 
 def custom_class(reference: str) -> type | None:
     """The class of a user's own reference's settings; None where the reference has none."""
-    return None
+    own = ":" in reference and not reference.startswith("mixed:")
+    return custom_config_class(reference) if own and not Path(reference).is_file() else None
 
 
 def _custom(reference: str, values: object, where: str) -> object | None:

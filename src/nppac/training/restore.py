@@ -19,7 +19,7 @@ from nppac.tasks.rollout import Act
 from nppac.training.checkpoint import load_state
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import CHECKPOINT_FILE, REFERENCE_FILE
-from nppac.training.updates import Query, greedy_policy
+from nppac.training.updates import ReferenceQuery, greedy_policy
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 
@@ -30,11 +30,11 @@ class TrainedRun:
 
     config: RunConfig
     state: State
-    query: Query
+    query: ReferenceQuery
     """The run's reference; only an anchored policy may ask it."""
     checkpoint: Path
 
-    def policy(self, query: Query | None = None) -> Act:
+    def policy(self, query: ReferenceQuery | None = None) -> Act:
         """Its deterministic policy; `query` stands in for the reference where it is known."""
         return greedy_policy(self.config.agent, self.state, query or self.query)
 
@@ -50,7 +50,7 @@ def load_trained_run(directory: str | Path, *, reference: Reference | None = Non
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    query: Query = _no_reference
+    query: ReferenceQuery = _no_reference
     if agent.anchored:
         query = saved_reference(config, directory) if reference is None else reference
     return TrainedRun(config, load_state(checkpoint, fresh), query, checkpoint)

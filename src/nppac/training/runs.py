@@ -59,8 +59,9 @@ def start_run(
 def _checked_demos(config: RunConfig, spec: TaskSpec, given: Demos | None) -> Demos | None:
     """The demonstrations as the task wants them: those at hand, or those that are named."""
     if given is None:
-        return load_task_demos(spec, config.demos, config.demo_episodes)
-    return task_demos(spec, given, given.source or "The demonstrations", config.demo_episodes)
+        return load_task_demos(spec, config.demos, config.demo_episodes, config.demo_actions)
+    how = config.demo_episodes, config.demo_actions
+    return task_demos(spec, given, given.source or "The demonstrations", *how)
 
 
 def _require_new(directory: Path) -> None:
@@ -88,7 +89,7 @@ def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any
             config = _extended(config, directory, steps)
         remove_leftovers(directory)
         spec = get_task(config.task)
-        demos = load_task_demos(spec, config.demos, config.demo_episodes)
+        demos = _checked_demos(config, spec, None)
         if not (directory / REFERENCE_FILE).exists():  # killed before it was written
             obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
         problem = make_problem(config, spec, demos, saved_reference(config, directory))

@@ -3,13 +3,18 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from nppac.utils.budget import Budget
 from nppac.utils.errors import UserError
+from nppac.utils.json_reader import LIMIT, parse_json
+from nppac.utils.npz_reader import Archive
+from nppac.utils.plain_arrays import explained
 
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is being written."""
@@ -68,24 +73,35 @@ def write_arrays(
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file."""
+    """Read a JSON file of bounded size and depth."""
     try:
-        return json.loads(Path(path).read_text())
+        with open(path, "rb") as file:
+            text = file.read(LIMIT + 1)
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}.") from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise UserError(f"{path} cannot be read as JSON: {error}.") from error
+    return parse_json(text, str(path))
 
 
-def read_arrays(path: str | Path) -> dict[str, np.ndarray]:
-    """Read every array of an npz file; refuses anything that would need pickle."""
+def read_arrays(
+    path: str | Path, names: Collection[str] | None = None, limit: int | None = None
+) -> dict[str, np.ndarray]:
+    """Read arrays of numbers and text from an npz file; refuses anything that would need pickle.
+
+    Of the arrays `names` those are read that are there; None means all. More than `limit` bytes
+    are refused before anything is unpacked; None means 1 GiB, or the file's own size.
+    """
     try:
-        # Opened here: NumPy would leave the handle of a damaged archive open.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with open(path, "rb") as file, zipfile.ZipFile(file) as opened:
+            archive = Archive(path, opened)
+            wanted = [n for n in archive.names() if names is None or n in names]
+            return archive.read(wanted, Budget(path, limit))
     except FileNotFoundError as error:
         raise UserError(f"There is no file {path}.") from error
-    except (OSError, ValueError, EOFError, AttributeError, KeyError) as error:
-        raise UserError(f"{path} cannot be read as an npz archive of arrays: {error}.") from error
-    except Exception as error:  # zipfile.BadZipFile and zlib.error share no better base
-        raise UserError(f"{path} is damaged: {error}.") from error
+    except UserError:
+        raise
+    except Exception as error:  # zipfile and zlib share no better base
+        raise UserError(
+            f"{path} cannot be read as an npz archive of arrays: {explained(error)}."
+        ) from error

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from nppac.references.gp.exact_variance import ExactVariance, eigendecomposition
 from nppac.references.gp.kernels import KERNELS
 from nppac.references.gp.neighbours import NeighbourVariance, spread_ranks
+from nppac.references.gp.variance import ExactVariance, eigendecomposition
 from references import dense
 
 LAM = np.array([0.0, 0.1, 30.0, 5e3])

@@ -1,77 +1,125 @@
-"""Fits the GP's hyper-parameters to demonstrations by marginal likelihood."""
+"""Fits a GP reference to demonstrations: its hyper-parameters by marginal likelihood."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float, Int
 
-from nppac.references.gp.config import COARSE_POINTS, GPConfig
+from nppac.references.checks import check_fit_data
+from nppac.references.gp.config import COARSE_POINTS, NOISE_FLOOR, GPConfig
 from nppac.references.gp.kernels import KERNELS, KernelName
-from nppac.references.gp.likelihood import GPParams, log_marginal_likelihood
+from nppac.references.gp.likelihood import EitherArray, GPParams, log_marginal_likelihood
 from nppac.references.gp.optimise import Objective, Optimum, adam, lbfgs
-from nppac.utils.progress import Advance, silent
+from nppac.references.gp.posterior import GPReference, condition
+from nppac.references.gp.saved import Report
+from nppac.utils.progress import Advance, after, silent
 
-NOISE_FLOOR = 1e-4
-"""Least noise variance of an action, the authors' too: actions live in [-1, 1]."""
 _TRIAL_POINTS = 500
+
+Unravel = Callable[[jax.Array], GPParams]
 
 
 class HyperFit(NamedTuple):
-    """Fitted hyper-parameters, and the log marginal likelihood per point at both ends.
-
-    Of the points that the fit began with, and of those that it ended with.
-    """
+    """Fitted hyper-parameters, and the log marginal likelihood per point at both ends."""
 
     kernel: KernelName
     params: GPParams
     points: int
     before: float
+    """Of the points that the fit began with."""
     after: float
+    """Of the points that it ended with."""
     per_kernel: dict[str, float]
     """Log marginal likelihood per point of each kernel that was tried."""
-    theta: np.ndarray
+    theta: Float[np.ndarray, " parameters"]
     """The hyper-parameters as the optimiser has them."""
 
 
 class Units(NamedTuple):
-    """What the optimiser counts in, so that its steps mean the same for any robot."""
+    """The optimiser's units, so that its steps mean the same for any robot."""
 
-    obs: np.ndarray
-    action: np.ndarray
-    action_mean: np.ndarray
+    obs: EitherArray
+    """(o,), the unit of each observation."""
+    action: EitherArray
+    """(d,), the unit of each action."""
+    action_mean: EitherArray
+    """(d,)."""
+
+
+def fit_gp(
+    obs: np.ndarray,
+    actions: np.ndarray,
+    config: GPConfig | None = None,
+    advance: Advance = silent,
+) -> GPReference:
+    """Fit hyper-parameters to observations (N, o) and actions (N, d), then condition on all N.
+
+    `advance` counts to `config.total_steps`.
+    """
+    config = config or GPConfig()
+    obs, actions = check_fit_data(obs, actions)
+    fit = fit_hyperparameters(obs, actions, config, advance)
+
+    def show(done: int, status: str = "") -> None:
+        what = f"conditioning on {len(obs)} points"
+        advance(config.total_steps - 1, ", ".join(filter(None, (what, status))))
+
+    show(0)
+    multiplier = config.lengthscale_multiplier
+    params = fit.params._replace(lengthscales=multiplier * fit.params.lengthscales)
+    reference = condition(params, fit.kernel, obs, actions, config, _report(fit, multiplier), show)
+    advance(config.total_steps, "done")
+    return reference
+
+
+def _report(fit: HyperFit, lengthscale_multiplier: float) -> Report:
+    return {
+        "fit_points": fit.points,
+        "log_likelihood_before": fit.before,
+        "log_likelihood_after": fit.after,
+        "log_likelihood_per_kernel": fit.per_kernel,
+        "lengthscale_multiplier": lengthscale_multiplier,
+    }
 
 
 def fit_hyperparameters(
-    obs: np.ndarray, actions: np.ndarray, config: GPConfig, advance: Advance = silent
+    obs: Float[np.ndarray, "n o"],
+    actions: Float[np.ndarray, "n d"],
+    config: GPConfig,
+    advance: Advance = silent,
 ) -> HyperFit:
     """Maximise the marginal likelihood of a random subset; `auto` first tries every kernel."""
     if config.kernel != "auto":
         return _fit_and_refine(config.kernel, obs, actions, config, advance)
     points, steps = min(config.fit_points, _TRIAL_POINTS), config.trial_steps
     trials = [
-        _fit(kernel, obs, actions, config, points, steps, _after(i * steps, advance))
+        _fit(kernel, obs, actions, config, points, steps, after(i * steps, advance))
         for i, kernel in enumerate(KERNELS)
     ]
     best = max(trials, key=lambda trial: trial.after).kernel
-    later = _after(len(KERNELS) * steps, advance)
+    later = after(len(KERNELS) * steps, advance)
     fit = _fit_and_refine(best, obs, actions, config, later)
     return fit._replace(per_kernel={trial.kernel: trial.after for trial in trials})
 
 
-def _after(offset: int, advance: Advance) -> Advance:
-    return lambda done, status="": advance(offset + done, status)
-
-
 def _fit_and_refine(
-    kernel: KernelName, obs: np.ndarray, actions: np.ndarray, config: GPConfig, advance: Advance
+    kernel: KernelName,
+    obs: Float[np.ndarray, "n o"],
+    actions: Float[np.ndarray, "n d"],
+    config: GPConfig,
+    advance: Advance,
 ) -> HyperFit:
-    """Most steps on few points, the last on all that the fit may take: nearly as good, and fast."""
+    """Most steps on few points and the last on all `fit_points`: nearly as good, and fast."""
     if not config.refine_steps or len(obs) <= COARSE_POINTS:
         return _fit(kernel, obs, actions, config, config.fit_points, config.steps, advance)
     coarse = _fit(kernel, obs, actions, config, COARSE_POINTS, config.steps, advance)
-    later = _after(config.steps, advance)
+    later = after(config.steps, advance)
     points, steps = config.fit_points, config.refine_steps
     fine = _fit(kernel, obs, actions, config, points, steps, later, coarse.theta)
     return fine._replace(before=coarse.before)
@@ -79,82 +127,86 @@ def _fit_and_refine(
 
 def _fit(
     kernel: KernelName,
-    obs: np.ndarray,
-    actions: np.ndarray,
+    obs: Float[np.ndarray, "n o"],
+    actions: Float[np.ndarray, "n d"],
     config: GPConfig,
     points: int,
     steps: int,
     advance: Advance,
-    theta: np.ndarray | None = None,
+    theta: Float[np.ndarray, " parameters"] | None = None,
 ) -> HyperFit:
     """The optimiser's best on a random subset, from `theta` on or from the usual start."""
     units = units_of(obs, actions)
     chosen = _subset(len(obs), points, config.seed)
     x, a = (obs - obs.mean(0))[chosen], actions[chosen]
-    start = initial_theta(actions, units)
-
-    def show(done: int, status: str = "") -> None:
-        advance(done, f"{kernel}, {status}")
-
-    theta = _flatten(start) if theta is None else theta
-    best = _optimise(_objective(kernel, x, a, units), theta, config, steps, show)
-    natural = constrain(_unflatten(best.theta, start), units, np)
-    params = GPParams(*(np.asarray(value) for value in natural))
-    after = -best.after
-    return HyperFit(kernel, params, len(x), -best.before, after, {kernel: after}, best.theta)
+    with jax.enable_x64(True):  # in float64 here only: networks elsewhere are float32
+        flat, unravel = ravel_pytree(initial_theta(actions, units))
+        start = np.asarray(flat) if theta is None else theta
+        show = after(0, advance, f"{kernel},")
+        best = _optimise(_objective(kernel, x, a, units, unravel), start, config, steps, show)
+        fitted = GPParams(*(np.asarray(value) for value in unravel(jnp.asarray(best.theta))))
+    params = GPParams(*(np.asarray(value) for value in constrain(fitted, units, np)))
+    end = -best.after
+    return HyperFit(kernel, params, len(x), -best.before, end, {kernel: end}, best.theta)
 
 
 def _optimise(
-    objective: Objective, start: np.ndarray, config: GPConfig, steps: int, advance: Advance
+    objective: Objective,
+    start: Float[np.ndarray, " parameters"],
+    config: GPConfig,
+    steps: int,
+    advance: Advance,
 ) -> Optimum:
     if config.optimiser == "lbfgs":
         return lbfgs(objective, start, steps, advance)
     return adam(objective, start, steps, config.learning_rate, advance)
 
 
-def _objective(kernel: str, x: np.ndarray, a: np.ndarray, units: Units) -> Objective:
+def _objective(
+    kernel: KernelName,
+    x: Float[np.ndarray, "n o"],
+    a: Float[np.ndarray, "n d"],
+    units: Units,
+    unravel: Unravel,
+) -> Objective:
     """Minus the log marginal likelihood per point, and its gradient, of a flat vector."""
-    like = initial_theta(a, units)
 
-    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        # In float64 here only: networks elsewhere are float32.
-        with jax.enable_x64(True):
-            value, gradient = _loss_and_gradient(_unflatten(flat, like), units, x, a, kernel=kernel)
-            return float(value), _flatten(gradient)
+    def objective(
+        flat: Float[np.ndarray, " parameters"],
+    ) -> tuple[float, Float[np.ndarray, " parameters"]]:
+        value, gradient = _loss_and_gradient(unravel(jnp.asarray(flat)), units, x, a, kernel=kernel)
+        return float(value), np.asarray(ravel_pytree(gradient)[0])
 
     return objective
 
 
 @partial(jax.jit, static_argnames="kernel")
-def _loss_and_gradient(theta: GPParams, units: Units, x: Any, a: Any, *, kernel: str) -> Any:
-    def loss(theta):
+def _loss_and_gradient(
+    theta: GPParams,
+    units: Units,
+    x: Float[Array, "n o"],
+    a: Float[Array, "n d"],
+    *,
+    kernel: KernelName,
+) -> tuple[Float[Array, ""], GPParams]:
+    def loss(theta: GPParams) -> Float[Array, ""]:
         params = constrain(theta, units, jnp)
         return -log_marginal_likelihood(params, kernel, x, a) / len(x)
 
     return jax.value_and_grad(loss)(theta)
 
 
-def _flatten(params: GPParams) -> np.ndarray:
-    return np.concatenate([np.atleast_1d(np.asarray(value, np.float64)) for value in params])
-
-
-def _unflatten(flat: np.ndarray, like: GPParams) -> GPParams:
-    ends = np.cumsum([np.size(value) for value in like])[:-1]
-    parts = zip(np.split(flat, ends), like, strict=True)
-    return GPParams(*(part.reshape(np.shape(value)) for part, value in parts))
-
-
-def _subset(n: int, points: int, seed: int) -> np.ndarray:
+def _subset(n: int, points: int, seed: int) -> Int[np.ndarray, " chosen"]:
     if n <= points:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, points, replace=False))
 
 
-def units_of(obs: np.ndarray, actions: np.ndarray) -> Units:
+def units_of(obs: Float[np.ndarray, "n o"], actions: Float[np.ndarray, "n d"]) -> Units:
     """Spread of each observation times √o (a typical distance is then 1), and of each action.
 
-    An observation that is constant up to rounding, demonstrations' in float32, has no spread: it
-    counts in its own unit.
+    An observation that is constant up to rounding has no spread (demonstrations come in float32):
+    its unit is 1.
     """
     scale = obs.std(0)
     scale = np.where(scale > 1e-6 * np.abs(obs).max(0), scale, 1.0)
@@ -162,25 +214,25 @@ def units_of(obs: np.ndarray, actions: np.ndarray) -> Units:
     return Units(scale * obs.shape[1] ** 0.5, action, actions.mean(0))
 
 
-def initial_theta(actions: np.ndarray, units: Units) -> GPParams:
+def initial_theta(actions: Float[np.ndarray, "n d"], units: Units) -> GPParams:
     """Where the optimiser starts: B is near the actions' covariance, noise a tenth of it.
 
     w must not be zero, where its gradient vanishes: take the leading principal component.
     """
     y = (actions - units.action_mean) / units.action
     values, vectors = np.linalg.eigh(y.T @ y / len(y))
-    p = y.shape[1]
+    d = y.shape[1]
     return GPParams(
         lengthscales=np.zeros(len(units.obs)),
         w=vectors[:, -1] * max(0.5 * values[-1], 0.01) ** 0.5,
-        v=np.full(p, np.log(0.5)),
-        noise=np.full(p, np.log(0.1)),
+        v=np.full(d, np.log(0.5)),
+        noise=np.full(d, np.log(0.1)),
         shared_noise=np.asarray(-6.0),
-        mean=np.zeros(p),
+        mean=np.zeros(d),
     )
 
 
-def constrain(theta: GPParams, units: Units, xp: Any) -> GPParams:
+def constrain(theta: GPParams, units: Units, xp: ModuleType) -> GPParams:
     """Natural hyper-parameters from the optimiser's: logarithms, in `units`."""
     variance = units.action**2
     return GPParams(

@@ -1,97 +1,123 @@
-"""Log marginal likelihood of the multi-output GP, without ever building its N·P matrix.
+"""Log marginal likelihood of the multi-output GP, without ever building its N·d matrix.
 
 With the noise whitened, Ỹ = (A - m) D^-½ and M = D^-½ B D^-½, the actions' covariance is
-K ⊗ M + I. Two small eigendecompositions K = V diag(S) Vᵀ and M = R diag(Λ) Rᵀ diagonalise it:
-with Z = Vᵀ Ỹ R, d_ip = 1 + S_i Λ_p and G = Z / d, its inverse applied to Ỹ is V G Rᵀ.
+K ⊗ M + I. Two small eigendecompositions K = V diag(S) Vᵀ and M = R diag(Λ) Rᵀ diagonalise it: its
+eigenvalues are E_nj = 1 + S_n Λ_j, and with Z = Vᵀ Ỹ R and G = Z / E its inverse applied to Ỹ is
+V G Rᵀ.
 """
 
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from nppac.references.gp.kernels import gram
 
+EitherArray: TypeAlias = Any
+"""Of NumPy in a fitted GP, of JAX while it is fitted (beartype knows no generic named tuples)."""
+
 
 class GPParams(NamedTuple):
-    """Hyper-parameters in natural units: o observation and P action dimensions."""
+    """Hyper-parameters in natural units: o observation and d action dimensions."""
 
-    lengthscales: Any
+    lengthscales: EitherArray
     """(o,), in the observation's units."""
-    w: Any
-    """(P,): the action covariance at one state is B = wwᵀ + diag(v)."""
-    v: Any
-    """(P,)."""
-    noise: Any
-    """(P,), variance of each action's own noise."""
-    shared_noise: Any
-    """Variance of the noise that all actions have in equal measure: D = diag(noise + shared)."""
-    mean: Any
-    """(P,), the prior mean m."""
+    w: EitherArray
+    """(d,); the action covariance at one state is B = wwᵀ + diag(v)."""
+    v: EitherArray
+    """(d,); see `w`."""
+    noise: EitherArray
+    """(d,), variance of each action's own noise."""
+    shared_noise: EitherArray
+    """(), variance of the noise that all actions share alike: D = diag(noise + shared_noise)."""
+    mean: EitherArray
+    """(d,), the prior mean m."""
 
     @property
-    def noise_variance(self) -> Any:
-        """D, the diagonal (P,) of the noise covariance."""
+    def noise_variance(self) -> EitherArray:
+        """The diagonal (d,) of the noise covariance D."""
         return self.noise + self.shared_noise
 
     @property
-    def coregionalisation(self) -> Any:
-        """B = wwᵀ + diag(v), (P, P)."""
-        xp: Any = np if isinstance(self.w, np.ndarray) else jnp
+    def coregionalisation(self) -> EitherArray:
+        """B = wwᵀ + diag(v), (d, d)."""
+        xp = _array_module(self.w)
         return xp.outer(self.w, self.w) + xp.diag(self.v)
 
     @property
-    def whitened(self) -> Any:
-        """M = D^-½ B D^-½, (P, P)."""
+    def whitened(self) -> EitherArray:
+        """M = D^-½ B D^-½, (d, d)."""
         root = self.noise_variance**0.5
         return self.coregionalisation / root[:, None] / root[None, :]
 
 
-def _spectrum(k: Any, m: Any, y: Any) -> tuple[Any, ...]:
+def _array_module(array: np.ndarray | jax.Array) -> ModuleType:
+    return np if isinstance(array, np.ndarray) else jnp
+
+
+class Spectrum(NamedTuple):
+    """Both eigendecompositions, and what they make of the actions."""
+
+    s: Float[Array, " n"]
+    v: Float[Array, "n n"]
+    lam: Float[Array, " d"]
+    r: Float[Array, "d d"]
+    z: Float[Array, "n d"]
+    eigenvalues: Float[Array, "n d"]
+    """E = 1 + SΛᵀ, those of the whole covariance."""
+
+
+def _spectrum(k: Float[Array, "n n"], m: Float[Array, "d d"], y: Float[Array, "n d"]) -> Spectrum:
     s, v = jnp.linalg.eigh(k)
     lam, r = jnp.linalg.eigh(m)
     s, lam = jnp.maximum(s, 0.0), jnp.maximum(lam, 0.0)
     z = v.T @ y @ r
-    return s, v, lam, r, z, 1.0 + s[:, None] * lam[None, :]
+    return Spectrum(s, v, lam, r, z, 1.0 + s[:, None] * lam[None, :])
 
 
 @jax.custom_vjp
-def spectral_log_likelihood(k: Any, m: Any, y: Any) -> Any:
-    """Return log N(vec y; 0, K ⊗ M + I) for K (N, N), M (P, P) and y (N, P).
-
-    L = -½ Σ Z∘G - ½ Σ log d - (NP/2) log 2π.
-    """
+def spectral_log_likelihood(
+    k: Float[Array, "n n"], m: Float[Array, "d d"], y: Float[Array, "n d"]
+) -> Float[Array, ""]:
+    """Return log N(vec y; 0, K ⊗ M + I) = -½ Σ Z∘G - ½ Σ log E - (N·d/2) log 2π."""
     return _forward(k, m, y)[0]
 
 
-def _forward(k: Any, m: Any, y: Any) -> tuple[Any, tuple[Any, ...]]:
-    s, v, lam, r, z, d = _spectrum(k, m, y)
-    value = -0.5 * ((z * z / d).sum() + jnp.log(d).sum() + z.size * np.log(2.0 * np.pi))
-    return value, (s, v, lam, r, z, d)
+def _forward(
+    k: Float[Array, "n n"], m: Float[Array, "d d"], y: Float[Array, "n d"]
+) -> tuple[Float[Array, ""], Spectrum]:
+    spectrum = _spectrum(k, m, y)
+    z, e = spectrum.z, spectrum.eigenvalues
+    value = -0.5 * ((z * z / e).sum() + jnp.log(e).sum() + z.size * np.log(2.0 * np.pi))
+    return value, spectrum
 
 
-def _backward(residuals: tuple[Any, ...], cotangent: Any) -> tuple[Any, Any, Any]:
+def _backward(
+    spectrum: Spectrum, cotangent: Float[Array, ""]
+) -> tuple[Float[Array, "n n"], Float[Array, "d d"], Float[Array, "n d"]]:
     """Derivatives that stay finite for repeated eigenvalues, where those of eigh do not.
 
-    dL/dK = ½[U diag(Λ) Uᵀ - V diag(Σ_p Λ_p/d_ip) Vᵀ] with U = VG;
-    dL/dM = ½[R Gᵀ diag(S) G Rᵀ - R diag(Σ_i S_i/d_ip) Rᵀ];  dL/dY = -V G Rᵀ.
+    dL/dK = ½[U diag(Λ) Uᵀ - V diag(Σ_j Λ_j/E_nj) Vᵀ] with U = VG;
+    dL/dM = ½[R Gᵀ diag(S) G Rᵀ - R diag(Σ_n S_n/E_nj) Rᵀ];  dL/dỸ = -V G Rᵀ.
     """
-    s, v, lam, r, z, d = residuals
-    g = z / d
+    s, v, lam, r, z, e = spectrum
+    g = z / e
     u = v @ g
-    dk = 0.5 * ((u * lam) @ u.T - (v * (lam / d).sum(1)) @ v.T)
-    dm = 0.5 * r @ (g.T @ (s[:, None] * g) - jnp.diag((s[:, None] / d).sum(0))) @ r.T
+    dk = 0.5 * ((u * lam) @ u.T - (v * (lam / e).sum(1)) @ v.T)
+    dm = 0.5 * r @ (g.T @ (s[:, None] * g) - jnp.diag((s[:, None] / e).sum(0))) @ r.T
     return cotangent * dk, cotangent * dm, -cotangent * (u @ r.T)
 
 
 spectral_log_likelihood.defvjp(_forward, _backward)
 
 
-def log_marginal_likelihood(params: GPParams, kernel: str, obs: Any, actions: Any) -> Any:
-    """Return log p(A | S̄) of actions (N, P) at observations (N, o).
-
-    That is the whitened one minus (N/2) log det D.
+def log_marginal_likelihood(
+    params: GPParams, kernel: str, obs: Float[Array, "n o"], actions: Float[Array, "n d"]
+) -> Float[Array, ""]:
+    """Return log p(A | S̄): the whitened likelihood minus (N/2) log det D.
 
     Differentiable in `params`; centre `obs` first, and run it in float64.
     """

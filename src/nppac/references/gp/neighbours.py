@@ -1,17 +1,18 @@
-"""Predictive variance from points nearby only: cost m² per query instead of N².
+"""Predictive variance from m points nearby: m² per query instead of N².
 
 Conditioning on fewer points can never give less variance, so this errs on the safe side.
 """
 
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
-from nppac.references.gp.kernels import gram, profile
-from nppac.references.gp.parallel import in_parts
+from nppac.references.gp.kernels import KernelName, gram, kernel_function
+from nppac.references.gp.parallel import map_chunks
 
 _ROWS = (1, 16, 128)
 """States that one compiled call takes; fewer are padded."""
@@ -24,38 +25,48 @@ _TINY = 1e-150
 class NeighbourVariance:
     """Conditions each query on m points around it, afresh."""
 
-    def __init__(self, kernel: str, x: np.ndarray, lam: np.ndarray, neighbours: int):
+    def __init__(
+        self,
+        kernel: KernelName,
+        x: Float[np.ndarray, "n o"],
+        lam: Float[np.ndarray, " d"],
+        neighbours: int,
+    ):
         self._ranks = spread_ranks(min(neighbours, len(x)), len(x))
         self.reach = int(self._ranks[-1]) + 1
-        self._kernel, self._lam = kernel, lam
+        """How many of the nearest points a query needs to know."""
+        self._kernel: KernelName = kernel
+        self._lam = lam
         with jax.enable_x64(True):
             self._points = jnp.asarray(x)
 
-    def __call__(self, query: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-        """Variance (n, P), at least 1, at states (n, o) whose nearest points are (n, reach)."""
+    def __call__(
+        self, states: Float[np.ndarray, "q o"], nearest: Int[np.ndarray, "q reach"]
+    ) -> Float[np.ndarray, "q d"]:
+        """Variance, at least 1, at states whose `reach` nearest points are given by index."""
         nearest = nearest[:, self._ranks]
-        out = np.empty((len(query), len(self._lam)))
+        out = np.empty((len(states), len(self._lam)))
 
-        def answer(part: slice, size: int) -> None:
+        def fill(chunk: slice, size: int) -> None:
             # Padded to few sizes, so that nothing is compiled twice; padding is not computed.
-            count = part.stop - part.start
-            states = np.zeros((size, query.shape[1]))
+            count = chunk.stop - chunk.start
+            padded = np.zeros((size, states.shape[1]))
             chosen = np.zeros((size, nearest.shape[1]), np.int64)
-            states[:count], chosen[:count] = query[part], nearest[part]
+            padded[:count], chosen[:count] = states[chunk], nearest[chunk]
             with jax.enable_x64(True):
                 reduction = _reductions(
-                    states, chosen, self._points, self._lam, count, kernel=self._kernel
+                    padded, chosen, self._points, self._lam, count, kernel=self._kernel
                 )
-            out[part] = np.asarray(reduction)[:count]
+            out[chunk] = np.asarray(reduction)[:count]
 
-        in_parts(len(query), _ROWS, answer)
+        map_chunks(len(states), _ROWS, fill)
         return np.maximum(1.0 + self._lam - out, 1.0)
 
 
-def spread_ranks(m: int, n: int) -> np.ndarray:
+def spread_ranks(m: int, n: int) -> Int[np.ndarray, " m"]:
     """Which of n points, ordered by distance, to condition on: the nearest, and some further out.
 
-    Of demonstrations the nearest points lie in one stretch of one trajectory and say much the
+    The nearest points of demonstrations lie close together on one trajectory and say much the
     same. A third of the m points, spread evenly over ranks up to 4 m, says more.
     """
     near = m - m // 3
@@ -64,53 +75,94 @@ def spread_ranks(m: int, n: int) -> np.ndarray:
 
 
 @partial(jax.jit, static_argnames="kernel")
-def _reductions(states: Any, nearest: Any, x: Any, lam: Any, count: Any, *, kernel: str) -> Any:
+def _reductions(
+    states: Float[Array, "rows o"],
+    nearest: Int[Array, "rows m"],
+    x: Float[Array, "n o"],
+    lam: Float[Array, " d"],
+    count: Int[Array, ""],
+    *,
+    kernel: KernelName,
+) -> Float[Array, "rows d"]:
     """Λ² kᵀ(ΛK + I)⁻¹k of the first `count` queries, each with its own neighbours.
 
     One query after the other: its m x m matrix then never leaves the processor's cache.
     """
 
-    def one(i, out):
-        # From the state itself, so that short distances lose no digits.
+    def one(i: Int[Array, ""], out: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
+        # Relative to the state itself, so that short distances lose no digits.
         near = x[nearest[i]] - states[i]
-        k = profile(kernel)((near * near).sum(1), jnp)
+        k = kernel_function(kernel)((near * near).sum(1), jnp)
         return out.at[i].set(_reduction(gram(kernel, near, jnp), k, lam))
 
     return jax.lax.fori_loop(0, count, one, jnp.zeros((len(states), len(lam))))
 
 
-def _reduction(gram: Any, k: Any, lam: Any) -> Any:
+class Lanczos(NamedTuple):
+    """Where the recursion of `_reduction` stands, in its notation."""
+
+    step: int | Int[Array, ""]
+    previous: Float[Array, " m"]
+    current: Float[Array, " m"]
+    b: Float[Array, ""]
+    e: Float[Array, ""]
+    delta: Float[Array, " d"]
+    c2: Float[Array, " d"]
+    """|k|² c²."""
+    remainder: Float[Array, " d"]
+    """Most that `total` still lacks."""
+    total: Float[Array, " d"]
+
+
+def _reduction(
+    gram: Float[Array, "m m"], k: Float[Array, " m"], lam: Float[Array, " d"]
+) -> Float[Array, " d"]:
     """Λ² kᵀ(ΛK + I)⁻¹k for every Λ from one Lanczos recursion on K that starts at k.
 
     Lanczos gives a tridiagonal T (diagonal a, beside it b), the same for every Λ, with
-    kᵀ(ΛK + I)⁻¹k = |k|² [(ΛT + I)⁻¹]₁₁. Its pivots δ_j = Λa_j + 1 - Λ²b²_{j-1}/δ_{j-1} turn that
-    into Σ_j |k|² c_j²/δ_j with c_j = -Λ b_{j-1} c_{j-1}/δ_{j-1}. Every term is positive, so to
+    kᵀ(ΛK + I)⁻¹k = |k|² [(ΛT + I)⁻¹]₁₁. Its pivots δ_i = Λa_i + 1 - Λ²b²_{i-1}/δ_{i-1} turn that
+    into Σ_i |k|² c_i²/δ_i with c_i = -Λ b_{i-1} c_{i-1}/δ_{i-1}. Every term is positive, so to
     stop early can only leave the variance too large; and by no more than the Gauss-Radau term at
-    ΛK + I's least possible eigenvalue 1, whose pivot is 1 + Λb_j²/e_j - Λ²b_j²/δ_j with e the
+    ΛK + I's least possible eigenvalue 1, whose pivot is 1 + Λb_i²/e_i - Λ²b_i²/δ_i with e the
     pivots of T. Stop when that is `_TOLERANCE` of the variance.
     """
     norm2 = k @ k
-    start = k / jnp.sqrt(jnp.maximum(norm2, _TINY))
-    ones = jnp.ones_like(lam)
+    zero, one, ones = jnp.zeros(()), jnp.ones(()), jnp.ones_like(lam)
 
-    def unfinished(carry):
-        step, *_, remainder, total = carry
-        return (step < 2 * len(k)) & jnp.any(remainder > _TOLERANCE * (1.0 + lam - total))
+    def unfinished(at: Lanczos) -> Bool[Array, ""]:
+        allowed = _TOLERANCE * (1.0 + lam - at.total)
+        return (at.step < 2 * len(k)) & jnp.any(at.remainder > allowed)
 
-    def advance(carry):
-        step, previous, current, b, e, delta, c2, _, total = carry
-        product = gram @ current - b * previous
-        a = product @ current
-        product = product - a * current
-        delta = lam * a + 1.0 - (lam * b) ** 2 / delta
-        e = jnp.maximum(a - b * b / e, _TINY)
-        total = total + lam**2 * c2 / delta
-        b = jnp.sqrt(product @ product)
-        c2 = c2 * (lam * b / delta) ** 2
-        remainder = lam**2 * c2 / (1.0 + lam * b * b / e - (lam * b) ** 2 / delta)
-        following = product / jnp.maximum(b, _TINY)
-        return step + 1, current, following, b, e, delta, c2, remainder, total
+    first = Lanczos(
+        step=0,
+        previous=0.0 * k,
+        current=k / jnp.sqrt(jnp.maximum(norm2, _TINY)),
+        b=zero,
+        e=one,
+        delta=ones,
+        c2=norm2 * ones,
+        remainder=jnp.inf * ones,
+        total=0.0 * lam,
+    )
+    return jax.lax.while_loop(unfinished, partial(_lanczos_step, gram, lam), first).total
 
-    zero, one = jnp.zeros(()), jnp.ones(())
-    first = (0, 0.0 * k, start, zero, one, ones, norm2 * ones, jnp.inf * ones, 0.0 * lam)
-    return jax.lax.while_loop(unfinished, advance, first)[-1]
+
+def _lanczos_step(gram: Float[Array, "m m"], lam: Float[Array, " d"], at: Lanczos) -> Lanczos:
+    product = gram @ at.current - at.b * at.previous
+    a = product @ at.current
+    product = product - a * at.current
+    delta = lam * a + 1.0 - (lam * at.b) ** 2 / at.delta
+    e = jnp.maximum(a - at.b * at.b / at.e, _TINY)
+    b = jnp.sqrt(product @ product)
+    c2 = at.c2 * (lam * b / delta) ** 2
+    return Lanczos(
+        step=at.step + 1,
+        previous=at.current,
+        current=product / jnp.maximum(b, _TINY),
+        b=b,
+        e=e,
+        delta=delta,
+        c2=c2,
+        remainder=lam**2 * c2 / (1.0 + lam * b * b / e - (lam * b) ** 2 / delta),
+        total=at.total + lam**2 * at.c2 / delta,
+    )

@@ -7,12 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from scipy.optimize import minimize
+from jaxtyping import Float
+from scipy.optimize import OptimizeResult, minimize
 
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance
 
-Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Vector = Float[np.ndarray, " parameters"]
+Objective = Callable[[Vector], tuple[float, Vector]]
 """Value and gradient at a vector."""
 
 _RANGE = 9.0
@@ -23,24 +25,24 @@ _WALL = 1e3
 class Optimum(NamedTuple):
     """The best vector seen, and the values at the start and there."""
 
-    theta: np.ndarray
+    theta: Vector
     before: float
     after: float
 
 
-def lbfgs(objective: Objective, start: np.ndarray, steps: int, advance: Advance) -> Optimum:
+def lbfgs(objective: Objective, start: Vector, steps: int, advance: Advance) -> Optimum:
     """Minimise by L-BFGS-B until it gains no more than 1e-6 of the value in a step."""
     before, _ = _finite(objective(start))
     done = 0
 
-    def guarded(theta):
+    def guarded(theta: Vector) -> tuple[float, Vector]:
         value, gradient = objective(theta)
         if np.isfinite(value) and np.isfinite(gradient).all():
             return value, gradient
         # A step too far: show the line search a wall, and it comes back.
         return abs(before) + _WALL, np.zeros_like(theta)
 
-    def callback(intermediate_result):
+    def callback(intermediate_result: OptimizeResult) -> None:
         nonlocal done
         done += 1
         advance(done, f"log likelihood {-intermediate_result.fun:.3f} per point")
@@ -58,7 +60,7 @@ def lbfgs(objective: Objective, start: np.ndarray, steps: int, advance: Advance)
 
 
 def adam(
-    objective: Objective, start: np.ndarray, steps: int, learning_rate: float, advance: Advance
+    objective: Objective, start: Vector, steps: int, learning_rate: float, advance: Advance
 ) -> Optimum:
     """Minimise by Adam and keep the best of all its steps."""
     before, _ = _finite(objective(start))
@@ -77,7 +79,7 @@ def adam(
     return Optimum(theta, before, value) if value < least else Optimum(best, before, least)
 
 
-def _finite(evaluated: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+def _finite(evaluated: tuple[float, Vector]) -> tuple[float, Vector]:
     value, gradient = evaluated
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         raise UserError(

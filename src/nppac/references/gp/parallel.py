@@ -1,27 +1,50 @@
-"""Rows in parts of few sizes, worked on by all cores: what is compiled is compiled once a size."""
+"""Work on rows in chunks, on several threads.
+
+Chunks depend on the number of rows only, and results keep the order of their chunks: answers have
+the same bits for any number of threads. Compiled and BLAS code lets other threads run meanwhile.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-_THREADS = min(4, os.cpu_count() or 1)
+from nppac.utils.errors import UserError
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+THREADS_VARIABLE = "NPPAC_THREADS"
+"""Environment variable: most threads to use, for several processes that share a machine."""
 
-
-def on_all_cores(answer: Callable[[Task], Answer], tasks: Iterable[Task]) -> Iterator[Answer]:
-    """Answers in the order of their tasks; what `answer` compiles or calls must let others run."""
-    with ThreadPoolExecutor(_THREADS) as pool:
-        yield from pool.map(answer, tasks)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def in_parts(n: int, sizes: tuple[int, ...], answer: Callable[[slice, int], None]) -> None:
-    """Call `answer(part, size)` for all parts of n rows, on all cores; no part exceeds its size."""
+def thread_count() -> int:
+    """The cores that this process may run on, or fewer if the environment variable says so."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux has it, macOS does not
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    limit = os.environ.get(THREADS_VARIABLE, "").strip()
+    if not limit:
+        return cores
+    if not (limit.isdecimal() and int(limit) >= 1):
+        raise UserError(f"{THREADS_VARIABLE} is '{limit}'; it must be a whole number, at least 1.")
+    return min(cores, int(limit))
+
+
+def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Results in the order of their items."""
+    with ThreadPoolExecutor(thread_count()) as pool:
+        yield from pool.map(function, items)
+
+
+def map_chunks(n: int, sizes: tuple[int, ...], function: Callable[[slice, int], None]) -> None:
+    """Call `function(chunk, size)` for all chunks of n rows; no chunk is longer than its size.
+
+    Few sizes, so that what is compiled for a size is compiled seldom: the first that holds all n
+    rows, or else the last one, repeatedly.
+    """
     size = next((size for size in sizes if size >= n), sizes[-1])
-    parts = [slice(i, min(i + size, n)) for i in range(0, n, size)]
-    if len(parts) == 1:
-        answer(parts[0], size)
+    chunks = [slice(i, min(i + size, n)) for i in range(0, n, size)]
+    if len(chunks) == 1:
+        function(chunks[0], size)
         return
-    list(on_all_cores(lambda part: answer(part, size), parts))
+    list(map_threads(lambda chunk: function(chunk, size), chunks))

@@ -1,1 +1,1 @@
-"""Conditioning on more points than an N x N matrix can be held for."""
+"""Conditions a GP on more than 20,000 points: no N x N matrix, only iterations."""

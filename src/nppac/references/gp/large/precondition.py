@@ -3,14 +3,15 @@
 Some points are landmarks. What they do not explain of the rest is taken to be correlated within
 blocks of near points only: M = UUᵀ + D with UUᵀ = κ(x, l) κ(l, l)⁻¹ κ(l, x) and D the blocks of
 K + τI - UUᵀ. That is a covariance, hence positive definite, and the Woodbury identity inverts it
-by block factors and one small factor. It is conjugate gradients that make the answer exact.
+by block factors and one small factor. Conjugate gradients make the answer exact.
 """
 
 import numpy as np
+from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
-from nppac.references.gp.kernels import cross
-from nppac.references.gp.weights import machine_memory
+from nppac.references.gp.kernels import KernelName, cross
+from nppac.references.gp.solve import machine_memory
 from nppac.utils.errors import UserError
 
 BLOCK = 1000
@@ -26,9 +27,10 @@ _JITTER = 1e-8
 class Landmarks:
     """What the landmarks explain of all points: U (N, m) and the blocks of K - UUᵀ."""
 
-    def __init__(self, kernel: str, x: np.ndarray, count: int):
-        """Points x (N, o) in lengthscales, in `near_order`: every so many one is a landmark."""
-        self.kernel, self.x = kernel, x
+    def __init__(self, kernel: KernelName, x: Float[np.ndarray, "n o"], count: int):
+        """Points x in lengthscales, in `near_order`; landmarks lie at equal intervals of it."""
+        self.kernel: KernelName = kernel
+        self.x = x
         chosen = x[np.unique(np.linspace(0, len(x) - 1, count, dtype=int))]
         root = cholesky(_gram(kernel, chosen) + _JITTER * np.eye(len(chosen)), lower=True)
         self.blocks = [slice(i, i + BLOCK) for i in range(0, len(x), BLOCK)]
@@ -37,7 +39,7 @@ class Landmarks:
             k = cross(kernel, chosen, x[block])
             self.u[block] = solve_triangular(root, k, lower=True, overwrite_b=True).T
 
-    def unexplained(self, block: slice) -> np.ndarray:
+    def unexplained(self, block: slice) -> Float[np.ndarray, "block block"]:
         """K - UUᵀ within a block."""
         return _gram(self.kernel, self.x[block]) - self.u[block] @ self.u[block].T
 
@@ -64,13 +66,13 @@ class Preconditioner:
             self._factors.append(factor)
         self._inner = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
 
-    def __call__(self, residual: np.ndarray) -> np.ndarray:
-        """M⁻¹ times (N, P) vectors."""
+    def __call__(self, residual: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """M⁻¹ times every column."""
         u = self._landmarks.u
         local = self._local(residual)
         return local - self._local(u @ cho_solve(self._inner, u.T @ local, check_finite=False))
 
-    def _local(self, vectors: np.ndarray) -> np.ndarray:
+    def _local(self, vectors: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         out = np.empty_like(vectors)
         for block, factor in zip(self._landmarks.blocks, self._factors, strict=True):
             out[block] = cho_solve((factor, True), vectors[block], check_finite=False)
@@ -84,8 +86,8 @@ def landmark_count(points: int, preconditioners: int) -> int:
     return min(room, most, points) if room >= min(fewest, points) else 0
 
 
-def near_order(x: np.ndarray, size: int = BLOCK) -> np.ndarray:
-    """An order of the rows of x in which any `size` in sequence from a multiple of it are near.
+def near_order(x: Float[np.ndarray, "n o"], size: int = BLOCK) -> Int[np.ndarray, " n"]:
+    """An order of the rows of x in which each block of `size` holds rows that are near.
 
     Rows are halved again and again, each time across the direction in which they spread most.
     """
@@ -94,7 +96,7 @@ def near_order(x: np.ndarray, size: int = BLOCK) -> np.ndarray:
     return order
 
 
-def _halve(x: np.ndarray, order: np.ndarray, size: int) -> None:
+def _halve(x: Float[np.ndarray, "n o"], order: Int[np.ndarray, " some"], size: int) -> None:
     blocks = -(-len(order) // size)
     if blocks <= 1:
         return
@@ -106,7 +108,7 @@ def _halve(x: np.ndarray, order: np.ndarray, size: int) -> None:
     _halve(x, order[middle:], size)
 
 
-def _gram(kernel: str, x: np.ndarray) -> np.ndarray:
+def _gram(kernel: KernelName, x: Float[np.ndarray, "n o"]) -> Float[np.ndarray, "n n"]:
     matrix = cross(kernel, x, x)
     np.fill_diagonal(matrix, 1.0)
     return matrix
