@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from nppac.agents.registry import METHODS
-from nppac.cli.main import COMMANDS, HELP, RAW, main
+from nppac.cli import main
+from nppac.cli.commands import COMMANDS, HELP, RAW
 from nppac.references import UniformReference
 from nppac.utils.errors import UserError
 from toy_task import FLAGS, TASK, write_demos

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nppac.cli.main import main
-from nppac.cli.policies import task_from_file
+from nppac.deploy.acting import task_from_file
 from nppac.deploy.numpy_policy import NumpyPolicy
 from nppac.utils.errors import UserError
 from toy_task import ACTION_DIM, OBS_DIM

@@ -73,10 +73,10 @@ def test_a_run_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path, demos, fin
 
 
 def test_ctrl_c_before_anything_is_written_promises_nothing(tmp_path, monkeypatch, capsys):
-    def interrupt(*_):
+    def interrupt(**_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "start_run", interrupt)
+    monkeypatch.setattr(training, "train", interrupt)
     with pytest.raises(SystemExit) as exit:
         main(["train", "--out", str(tmp_path / "run")])
     assert exit.value.code == 130

@@ -16,7 +16,8 @@ from nppac.training.config import read_config
 from nppac.training.restore import load_run_policy
 from nppac.training.runs import resume_run, start_run
 from nppac.utils.errors import UserError
-from nppac.utils.files import TEMPORARY, directory_lock
+from nppac.utils.files import TEMPORARY
+from nppac.utils.locks import directory_lock
 from toy_task import (
     ACTION_DIM,
     AGENT,

@@ -10,7 +10,6 @@ import pytest
 from nppac.utils.errors import UserError
 from nppac.utils.files import (
     TEMPORARY,
-    directory_lock,
     read_arrays,
     read_json,
     remove_leftovers,
@@ -150,34 +149,3 @@ def test_json_is_for_people(tmp_path):
     text = (tmp_path / "a.json").read_text()
     assert text == '{\n  "b": 1,\n  "a": 2\n}\n'
     assert json.loads(text) == {"b": 1, "a": 2}
-
-
-def test_a_claimed_directory_is_refused_until_it_is_let_go(tmp_path):
-    directory = tmp_path / "new" / "run"
-    message = f"Another process is at work on {directory}"
-    with (
-        directory_lock(directory),
-        pytest.raises(UserError, match=message),
-        directory_lock(directory),
-    ):
-        pass
-    with pytest.raises(KeyError), directory_lock(directory):
-        raise KeyError
-    with directory_lock(directory):
-        assert names(directory) == []
-
-
-def test_a_directory_that_cannot_be_made_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    message = "Cannot use the directory .*file/run: Not a directory"
-    with pytest.raises(UserError, match=message), directory_lock(tmp_path / "file" / "run"):
-        pass
-
-
-def test_a_file_system_without_locks_is_used_without_them(tmp_path, monkeypatch):
-    def no_locks(*_):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr("fcntl.flock", no_locks)
-    with directory_lock(tmp_path), directory_lock(tmp_path):
-        pass

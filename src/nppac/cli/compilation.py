@@ -20,11 +20,11 @@ def keep_compiled_programs() -> Path | None:
     chosen = getattr(jax.config, SETTING)
     if chosen is not None:
         return Path(chosen)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    directory = cache / "nppac" / f"compiled-{_machine()}"
     try:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        directory = cache / "nppac" / f"compiled-{_machine()}"
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # no home directory can be found out
         return None
     if not os.access(directory, os.W_OK | os.X_OK):
         return None

@@ -11,8 +11,8 @@ import numpy as np
 import tyro
 from rich.table import Table
 
-from nppac.cli.arguments import EVALUATION_SEED, DemosSource, OptionalTask, Positional
-from nppac.cli.policies import acting_policy, check_counts
+from nppac.cli.arguments import DemosSource, OptionalTask, Positional
+from nppac.cli.policies import check_counts
 from nppac.cli.show import console, flatten, show, text_of
 from nppac.demos import (
     Demos,
@@ -29,6 +29,8 @@ from nppac.demos import (
 from nppac.demos.data import SEEDS
 from nppac.demos.for_task import load_task_demos
 from nppac.demos.relabel import By, Relabelled, default_by
+from nppac.deploy.acting import acting_policy
+from nppac.deploy.run_result import EVALUATION_SEED
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import Act, episode_seeds, rollout
 from nppac.training.transitions import rewards_of
@@ -41,7 +43,7 @@ SCREEN = 30
 """Episodes that a table shows one by one."""
 
 
-def demos_list() -> None:
+def demos_list_command() -> None:
     """List the embedded demonstrations."""
     table = Table("name", "episodes", "steps", "mean return")
     for name in embedded_names():
@@ -52,7 +54,7 @@ def demos_list() -> None:
     console().print(table)
 
 
-def demos_inspect(path: DemosSource, task: OptionalTask = None) -> None:
+def demos_inspect_command(path: DemosSource, task: OptionalTask = None) -> None:
     """Describe demonstrations and check them.
 
     Args:
@@ -70,7 +72,7 @@ def demos_inspect(path: DemosSource, task: OptionalTask = None) -> None:
     print("Checked: nothing prevents training on these.")
 
 
-def demos_convert(
+def demos_convert_command(
     source: DemosSource,
     out: Annotated[Positional[Path], tyro.conf.arg(metavar="FILE")],
     env_id: Annotated[str | None, tyro.conf.arg(metavar="ID")] = None,
@@ -88,7 +90,7 @@ def demos_convert(
     print(f"{source} -> {out}")
 
 
-def demos_record(
+def demos_record_command(
     policy: Path,
     out: Path,
     task: OptionalTask = None,
@@ -111,7 +113,7 @@ def demos_record(
         trust: Import the modules that a run from elsewhere names.
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task, trust)
+    act, task = acting_policy(policy, task, trust=trust)
     spec = get_task(task)
 
     def good(episode: Episode) -> bool:
@@ -156,7 +158,7 @@ def _rollout_until(
     return kept, seeds, tried
 
 
-def demos_relabel(
+def demos_relabel_command(
     source: DemosSource,
     out: Annotated[Positional[Path], tyro.conf.arg(metavar="FILE")],
     task: str,

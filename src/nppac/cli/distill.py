@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import tyro
 from rich.table import Table
 
-from nppac.cli.arguments import EVALUATION_SEED, OptionalCount, RunPath
+from nppac.cli.arguments import OptionalCount, RunPath
 from nppac.cli.show import console, text_of
 from nppac.deploy.config import DistillConfig
-from nppac.deploy.distill import DaggerRound
-from nppac.deploy.distill import distill as distill_teacher
+from nppac.deploy.distill import DaggerRound, distill
+from nppac.deploy.run_result import EVALUATION_SEED
 from nppac.deploy.teacher import load_teacher
 from nppac.evaluation.evaluate import evaluate_policy
-from nppac.tasks import get_task, make_env
+from nppac.tasks import action_bounds, get_task, make_env
 from nppac.utils.errors import UserError
 from nppac.utils.provenance import provenance
 
@@ -30,7 +30,7 @@ MEASURES = {
 """What both are judged by, in words."""
 
 
-def distill(
+def distill_command(
     run: RunPath,
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
     hidden: tuple[int, ...] = DistillConfig.hidden,
@@ -69,7 +69,7 @@ def distill(
     teacher = load_teacher(run, config.replayed, trust=trust)
     spec = get_task(teacher.config.task)
     envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
-    student, course = distill_teacher(envs, teacher.act, teacher.replayed, config, spec.name)
+    student, course = distill(envs, teacher.act, teacher.replayed, config, spec.name)
     _show_course(course)
     record: dict[str, Any] = {
         "run": str(run),
@@ -77,7 +77,8 @@ def distill(
         "rounds": [asdict(round) for round in course],
         "provenance": provenance(),
     }
-    student = replace(student, record=record)
+    low, high = action_bounds(envs[0])
+    student = replace(student, record=record, low=low, high=high)
     student.save(path)  # before the evaluation, which may be stopped
     if eval_episodes:
         judged = {

@@ -1,31 +1,34 @@
 """The command `doctor`: whether a reference policy is fit to regularise an online one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import tyro
 from rich.table import Table
 
-from nppac.cli.arguments import Choice, OptionalDemos
+from nppac.api import diagnose
+from nppac.cli.parsing import parse
+from nppac.cli.run_options import chosen_config, layout_for
 from nppac.cli.show import console
 from nppac.diagnostics import Diagnosis
-from nppac.diagnostics.doctor import doctor
 from nppac.diagnostics.probes import WAYS
 from nppac.plotting.doctor import draw_diagnosis
-from nppac.references import GPConfig, NetworkConfig
-from nppac.training.presets import preset
+from nppac.training.config import RunConfig
 from nppac.utils.errors import UserError
 from nppac.utils.files import write_json
+from nppac.utils.locks import check_writable
 from nppac.utils.provenance import provenance
 
 DIAGNOSIS_FILE = "diagnosis.json"
 FIGURE_FILE = "doctor.png"
 
 
+FIXED = frozenset({"method", "agent", "schedule", "demo_episodes"})
+BRIEF = frozenset({"task", "demos", "reference", "out", "episodes", "seed"})
+
+
 @dataclass(frozen=True)
-class DoctorArgs:
+class DoctorArguments:
     """Judge a reference policy by its variance on and off the data; the exit code is the verdict.
 
     0 healthy: off the data the variance grows, at least twofold along every way off it.
@@ -37,43 +40,43 @@ class DoctorArgs:
     1 and 2 are mistakes in what the command was given.
     """
 
-    task: str = "door"
-    """The task that the demonstrations are of."""
-    demos: OptionalDemos = None
-    """Demonstrations: a file, a Minari id or an embedded name; by default the task's embedded."""
-    reference: str = "gp"
-    """A name of `nppac references` to fit, mixed:MEAN+SCALE, module:function, or a file."""
-    out: Annotated[Path, tyro.conf.arg(metavar="DIRECTORY")] = Path("diagnosis")
+    run: RunConfig
+    out: Path = Path("diagnosis")
     """Directory for the numbers and the figure."""
     episodes: int = 4
     """Episodes that the reference acts in, exploring, to see where it leads; 0 for none."""
-    seed: int = 0
-    """Seed of the fit, of the held-out episodes, of the probes and of the rollouts."""
-    gp: GPConfig = field(default_factory=GPConfig)
-    network: NetworkConfig = field(default_factory=NetworkConfig)
 
 
-def doctor_command(argv: Sequence[str]) -> None:
-    """Parse with the task's preset as defaults, diagnose, print, and exit with the verdict."""
-    chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
-    base = preset(chosen.task)
-    defaults = DoctorArgs(base.task, base.demos, gp=base.gp)
-    args = tyro.cli(DoctorArgs, args=argv, default=defaults, prog="nppac doctor")
-    _check(args)
-    diagnosis = doctor(
-        args.task,
-        args.demos,
-        args.reference,
-        episodes=args.episodes,
-        seed=args.seed,
-        gp=args.gp,
-        network=args.network,
+def doctor_arguments(args: Sequence[str]) -> DoctorArguments:
+    """Parse with the task's preset as defaults."""
+    config = chosen_config(args, "nppac")
+    layout = layout_for(config, BRIEF, fixed=FIXED)
+    return parse(DoctorArguments, args, "nppac doctor", DoctorArguments(config), layout)
+
+
+def doctor_command(args: Sequence[str]) -> None:
+    """Judge a reference policy by its variance on and off the data."""
+    found = doctor_arguments(args)
+    config = found.run
+    if config.demos is None:
+        raise UserError(f"There are no embedded demonstrations of '{config.task}': give --demos.")
+    check_writable(found.out)
+    diagnosis = diagnose(
+        config.task,
+        config.demos,
+        config.reference,
+        episodes=found.episodes,
+        seed=config.seed,
+        gp=config.gp,
+        network=config.network,
+        custom=config.custom,
+        demo_actions=config.demo_actions,
     )
-    write_diagnosis(diagnosis, args.out)
+    write_diagnosis(diagnosis, found.out)
     show_diagnosis(diagnosis)
-    print(f"Numbers: {args.out / DIAGNOSIS_FILE}")
+    print(f"Numbers: {found.out / DIAGNOSIS_FILE}")
     if diagnosis.on_data is not None:
-        print(f"Figure: {args.out / FIGURE_FILE}")
+        print(f"Figure: {found.out / FIGURE_FILE}")
     if diagnosis.exit_code:
         raise SystemExit(diagnosis.exit_code)
 
@@ -87,14 +90,6 @@ def write_diagnosis(diagnosis: Diagnosis, directory: Path) -> None:
         figure.unlink(missing_ok=True)  # of an earlier diagnosis
     else:
         draw_diagnosis(diagnosis, figure)
-
-
-def _check(args: DoctorArgs) -> None:
-    if args.demos is None:
-        raise UserError(f"There are no embedded demonstrations of '{args.task}': give --demos.")
-    for name in ("episodes", "seed"):
-        if getattr(args, name) < 0:
-            raise UserError(f"'{name}' is {getattr(args, name)}; it must not be negative.")
 
 
 def show_diagnosis(diagnosis: Diagnosis) -> None:

@@ -1,15 +1,15 @@
 """Commands that use trained policies: `compare`, `evaluate` and `render`."""
 
-import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich.table import Table
 
-from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
+from nppac.cli.arguments import OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
-from nppac.deploy import numpy_policy as plain_policy
+from nppac.deploy.acting import acting_policy
+from nppac.deploy.run_result import EVALUATION_SEED
 from nppac.evaluation.compare import (
     default_threshold,
     evaluation_measure,
@@ -21,19 +21,15 @@ from nppac.evaluation.evaluate import evaluate_policy
 from nppac.plotting.ends import draw_ends
 from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.plotting.numbers import interval_text, steps_text
-from nppac.references import load_reference
-from nppac.tasks import get_task, make_env
-from nppac.tasks.rollout import Act
-from nppac.tasks.shapes import check_policy_shapes
+from nppac.tasks import get_task
 from nppac.tasks.video import record_video
 from nppac.training.config import read_config, to_json
-from nppac.training.restore import load_run_policy
-from nppac.utils.errors import UserError, check_seed, nearest_path
+from nppac.utils.errors import UserError, check_seed
 from nppac.utils.files import write_json
 from nppac.utils.provenance import provenance
 
 
-def compare(
+def compare_command(
     runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
     out: Path = Path("comparison.png"),
     ends: bool = False,
@@ -69,7 +65,7 @@ def compare(
     print(f"Picture: {out}")
 
 
-def evaluate(
+def evaluate_command(
     policy: PolicyPath,
     episodes: int = 100,
     task: OptionalTask = None,
@@ -89,7 +85,7 @@ def evaluate(
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task, trust)
+    act, task = acting_policy(policy, task, trust=trust)
     result = evaluate_policy(get_task(task), act, episodes, seed)
     shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
     show(f"{policy} on {task}, {episodes} episodes", shown)
@@ -101,7 +97,7 @@ def evaluate(
         )
 
 
-def render(
+def render_command(
     policy: PolicyPath,
     out: Path = Path("video.mp4"),
     episodes: int = 1,
@@ -121,43 +117,10 @@ def render(
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task, trust)
+    act, task = acting_policy(policy, task, trust=trust)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)
     print(f"{out}: {len(filmed)} episode(s), {frames} steps")
-
-
-def acting_policy(path: Path, task: str | None, trust: bool = False) -> tuple[Any, str]:
-    """A run's policy, a distilled one or a reference's mean, and the task to act in."""
-    if not path.exists():
-        raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
-    act: Act
-    if path.is_dir():
-        config, act = load_run_policy(path, trust=trust)
-        task = task or config.task
-    elif plain_policy.kind_of(path) == plain_policy.KIND:
-        act = plain_policy.load_numpy_policy(path)
-        task = task or (act.task if trust else task_from_file(path, act.task))
-    elif task is None:
-        raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
-    else:
-        act = load_reference(path).mean
-    env = make_env(get_task(task))
-    check_policy_shapes(act, str(path), get_task(task), env)
-    env.close()
-    return act, task
-
-
-def task_from_file(path: Path, task: str) -> str:
-    """The task that a policy's file names; one that would import a module is the user's to name."""
-    module = task.rpartition(":")[0]
-    if module:
-        raise UserError(
-            f"{path} names the task {task[:100]!r}, for which the module {module[:100]!r} would be "
-            "imported: a file must not decide what code runs. If you trust that module, add "
-            f"--task {shlex.quote(task) if len(task) <= 100 and task.isprintable() else 'TASK'}."
-        )
-    return task
 
 
 def check_counts(episodes: int, seed: int) -> None:

@@ -9,7 +9,7 @@ from nppac.cli.arguments import Positional
 from nppac.plotting.report import write_report
 
 
-def report(
+def report_command(
     directories: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="DIR...")],
     out: Path = Path("report.html"),
     threshold: Annotated[float | None, tyro.conf.arg(metavar="LEVEL")] = None,

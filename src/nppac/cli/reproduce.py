@@ -8,13 +8,12 @@ from rich.table import Table
 
 from nppac.cli.arguments import Positional
 from nppac.cli.show import console
-from nppac.reproduce import FIGURES
-from nppac.reproduce import reproduce as make
+from nppac.reproduce import FIGURES, reproduce
 from nppac.reproduce.maps import MAPPED_TASKS
 from nppac.utils.errors import UserError, unknown_name
 
 
-def reproduce(
+def reproduce_command(
     name: Annotated[Positional[str], tyro.conf.arg(metavar="NAME")] = "list",
     out: Annotated[Path, tyro.conf.arg(metavar="DIRECTORY")] = Path("reproduction"),
     demos: Annotated[
@@ -33,7 +32,7 @@ def reproduce(
     if name == "list":
         _list()
         return
-    made = make(name, out, sources_of(demos), quick=quick)
+    made = reproduce(name, out, sources_of(demos), quick=quick)
     for note in made.notes:
         print(note)
     print(f"Figure: {made.picture}\nData: {made.data}\nRecord: {made.record}")

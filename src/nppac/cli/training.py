@@ -1,98 +1,67 @@
 """Commands that train: `train` and `resume`."""
 
-import re
+import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Any
 
-import tyro
-
-from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.registry import get_method
-from nppac.agents.schedule import Schedule
-from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
+from nppac.api import default_directory, train
+from nppac.cli.arguments import OptionalCount, RunPath
+from nppac.cli.parsing import parse
+from nppac.cli.run_options import chosen_config, layout_for
 from nppac.cli.show import flatten, show
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.plotting.learning_curve import draw_learning_curves
-from nppac.references import GPConfig, NetworkConfig
-from nppac.training.config import RunConfig
+from nppac.training.config import RunConfig, to_json
 from nppac.training.directory import CONFIG_FILE
-from nppac.training.presets import Preset, default_method, preset
-from nppac.training.runs import resume_run, start_run
+from nppac.training.presets import Preset
+from nppac.training.runs import resume_run
 from nppac.training.signals import Interrupted, exit_code
 
-A = TypeVar("A")
+FLAT = frozenset({"agent", "schedule"})
+BRIEF = frozenset({"task", "method", "preset", "demos", "reference", "steps", "seed", "out"})
+"""What `--help` shows beside the two flags about files of settings."""
 
 
 @dataclass(frozen=True)
-class TrainArgs(Generic[A]):
+class TrainArguments:
     """Train a policy with the settings of a preset; every flag overrides one of them.
 
-    The defaults shown below are those of the chosen --task, --method and --preset.
+    The defaults shown below are those of the chosen --task, --method, --preset and --config.
     """
 
-    task: str = "door"
-    """A task of the paper (halfcheetah, walker2d, ant, door, pen) or any Gymnasium id."""
-    method: str = "nppac-anchored"
-    """nppac-anchored, the paper's nppac, or a method to compare with: see `nppac methods`."""
+    run: RunConfig
     preset: Preset = "default"
     """default: what works best on a small machine. paper: the paper's method and settings."""
-    demos: OptionalDemos = None
-    """Demonstrations: a file of any known format, a Minari id or an embedded name."""
-    demo_episodes: OptionalCount = None
-    """Use only the first so many demonstrations."""
-    reference: str = "gp"
-    """A name that `nppac references` lists, the file of a saved one, or your module:function."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="DIRECTORY")] = None
+    out: Path | None = None
     """Directory of the run; by default runs/TASK-METHOD-seedN."""
-    seed: int = 0
-    """Seed of everything random."""
-    agent: Annotated[A, tyro.conf.OmitArgPrefixes] = field(default_factory=cast(Any, KLActorCritic))
-    schedule: Annotated[Schedule, tyro.conf.OmitArgPrefixes] = field(default_factory=Schedule)
-    gp: GPConfig = field(default_factory=GPConfig)
-    network: NetworkConfig = field(default_factory=NetworkConfig)
+    config: Path | None = None
+    """A file of settings, such as an edited config.json of a run; other flags win over it."""
+    print_config: bool = False
+    """Print the settings as JSON, which --config reads, and do nothing else."""
 
 
-def train(argv: Sequence[str]) -> None:
-    """Parse twice: task, method and preset give the defaults that the other flags override."""
-    chosen, _ = tyro.cli(Choice, args=argv, return_unknown_args=True, add_help=False)
-    name = cast(Preset, chosen.preset)
-    base = preset(chosen.task, chosen.method or default_method(name), name)
-    defaults = TrainArgs(
-        task=base.task,
-        method=base.method,
-        preset=name,
-        demos=base.demos,
-        reference=base.reference,
-        agent=base.agent,
-        schedule=base.schedule,
-        gp=base.gp,
-        network=base.network,
-    )
-    # The flags of an agent are the fields of its class, which the method decides.
-    kind = cast(Any, TrainArgs)[get_method(base.method).agent]
-    args: TrainArgs = tyro.cli(kind, args=argv, default=defaults, prog="nppac train")
-    task = re.sub(r"[^\w.-]+", "-", args.task)  # an id may name a module and a namespace
-    directory = args.out or Path("runs") / f"{task}-{args.method}-seed{args.seed}"
-    config = RunConfig(
-        task=args.task,
-        method=args.method,
-        demos=args.demos,
-        demo_episodes=args.demo_episodes,
-        reference=args.reference,
-        seed=args.seed,
-        agent=args.agent,
-        gp=args.gp,
-        network=args.network,
-        schedule=args.schedule,
-    )
-    _guard(directory, lambda: start_run(config, directory))
+def train_arguments(args: Sequence[str]) -> TrainArguments:
+    """Parse twice: task, method, preset and file give the defaults that other flags override."""
+    config = chosen_config(args)
+    layout = layout_for(config, BRIEF | {"config", "print_config"}, FLAT)
+    return parse(TrainArguments, args, "nppac train", TrainArguments(config), layout)
 
 
-def resume(run: RunPath, steps: OptionalCount = None, trust: bool = False) -> None:
+def train_command(args: Sequence[str]) -> None:
+    """Train a policy from demonstrations."""
+    found = train_arguments(args)
+    if found.print_config:
+        print(json.dumps(to_json(found.run), indent=2))
+        return
+    directory = found.out or default_directory(found.run)
+    _guard(directory, lambda: train(config=found.run, out=directory).summary)
+
+
+def resume_command(run: RunPath, steps: OptionalCount = None, trust: bool = False) -> None:
     """Continue a run that was stopped or killed, exactly where its last checkpoint left it.
 
     Args:

@@ -25,7 +25,17 @@ def load_task_demos(
     """
     if source is None:
         return None
-    demos = load_demos(source)
+    return task_demos(spec, load_demos(source), source, episodes, actions)
+
+
+def task_demos(
+    spec: TaskSpec,
+    demos: Demos,
+    source: str,
+    episodes: int | None = None,
+    actions: Units = "auto",
+) -> Demos:
+    """The same of demonstrations that are at hand; `source` names them in notes."""
     if episodes is not None:
         demos = demos.first(episodes)
     notes = _origin_notes(demos, spec, source)

@@ -25,7 +25,7 @@ LAYER = ("weight", "bias")
 """What the names of a layer's two arrays begin with."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NumpyPolicy:
     """a = tanh of a ReLU network of (s - centre) / spread; every array is float32."""
 
@@ -38,6 +38,14 @@ class NumpyPolicy:
     """The task that it was made for."""
     record: Mapping[str, Any] = field(default_factory=dict)
     """Where it comes from: the command, the commit, the run, and how well it does."""
+    low: np.ndarray | None = None
+    """(d), the environment's least value of each action; None where it is not known."""
+    high: np.ndarray | None = None
+    """(d), the environment's largest value of each action."""
+
+    def __repr__(self) -> str:
+        widths = " x ".join(str(width) for width in (self.obs_dim, *map(len, self.biases)))
+        return f"NumpyPolicy(task {self.task!r}, {widths})"
 
     def __post_init__(self) -> None:
         widths = [self.centre.shape, *(bias.shape for bias in self.biases)]
@@ -45,6 +53,9 @@ class NumpyPolicy:
         found = [weight.shape for weight in self.weights]
         if not found or self.centre.ndim != 1 or (self.spread.shape, found) != (widths[0], between):
             raise UserError(f"The layers do not fit one another: {found} with biases {widths[1:]}.")
+        for bound in (self.low, self.high):
+            if bound is not None and bound.shape != widths[-1]:
+                raise UserError(f"The bounds {bound.shape} are not those of {widths[-1]} actions.")
         for name, array in self._named_arrays().items():
             if array.dtype != np.float32:
                 raise UserError(f"'{name}' is of type {array.dtype}; it must be float32.")
@@ -59,7 +70,9 @@ class NumpyPolicy:
         named = {
             f"{name}_{i}": a for i, pair in layers for name, a in zip(LAYER, pair, strict=True)
         }
-        return {"centre": self.centre, "spread": self.spread, **named}
+        bounds = {"low": self.low, "high": self.high}
+        known = {name: bound for name, bound in bounds.items() if bound is not None}
+        return {"centre": self.centre, "spread": self.spread, **named, **known}
 
     @property
     def obs_dim(self) -> int:
@@ -143,7 +156,8 @@ def load_numpy_policy(path: str | Path) -> NumpyPolicy:
         )
         record = json.loads(str(arrays["record"]))
         task = str(arrays["task"])
-        return NumpyPolicy(arrays["centre"], arrays["spread"], weights, biases, task, record)
+        ends, bounds = (arrays["centre"], arrays["spread"]), (arrays.get("low"), arrays.get("high"))
+        return NumpyPolicy(*ends, weights, biases, task, record, *bounds)
     except (KeyError, TypeError, ValueError, UserError) as error:
         raise UserError(
             f"{path} does not hold a complete policy ({error}). Distil it again."

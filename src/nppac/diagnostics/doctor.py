@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from nppac.demos import Demos
-from nppac.demos.for_task import load_task_demos
+from nppac.demos.for_task import load_task_demos, task_demos
+from nppac.demos.metadata import Units
 from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose, rollout_states
 from nppac.diagnostics.query import BrokenReference, query
 from nppac.references import (
@@ -36,30 +37,45 @@ class Split:
 
 def doctor(
     task: str,
-    demos: str | None,
-    reference: str,
+    demos: Demos | str | None,
+    reference: Reference | str,
     *,
     episodes: int = 4,
     seed: int = 0,
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
+    custom: object | None = None,
+    demo_actions: Units = "auto",
 ) -> Diagnosis:
-    """Diagnose a reference: a name to fit, the file of a saved one, or `module:function`.
+    """Diagnose a reference: one at hand, a name to fit, the file of one, or `module:function`.
 
     A fitted reference never sees the held-out episodes; one that was given is checked on all.
     `episodes` rollouts of the reference's mean, with exploration, say where acting leads; with 0
     there are none.
     """
     spec = get_task(task)
-    loaded = load_task_demos(spec, demos or task, None)
+    if isinstance(demos, Demos):
+        name = demos.source or "The demonstrations"
+        loaded = task_demos(spec, demos, name, actions=demo_actions)
+    else:
+        loaded = load_task_demos(spec, demos or task, None, demo_actions)
     assert loaded is not None
-    subject, split = given_reference(reference), Split(loaded, loaded, held_out=False)
+    subject, split = reference, Split(loaded, loaded, held_out=False)
+    if isinstance(subject, str):
+        subject = given_reference(subject)
     if subject is None:
         split = split_demos(loaded, seed)
         data, settings = (split.fit.obs, split.fit.actions), {"gp": gp, "network": network}
-        subject = fitted_reference(reference, *data, seed=seed, **settings)
-    about = {"task": task, "demos": demos or task, "reference": reference, "seed": seed}
+        subject = fitted_reference(str(reference), *data, seed=seed, **settings, custom=custom)
+    source = demos.source if isinstance(demos, Demos) else demos or task
+    about = {"task": task, "demos": source, "reference": _name(reference), "seed": seed}
     return examine(spec, subject, split, episodes=episodes, seed=seed, about=about)
+
+
+def _name(reference: Reference | str) -> str:
+    if isinstance(reference, str):
+        return reference
+    return str(getattr(reference, "name", type(reference).__name__))
 
 
 def split_demos(demos: Demos, seed: int) -> Split:

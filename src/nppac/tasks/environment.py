@@ -54,6 +54,14 @@ def action_dim(env: gym.Env) -> int:
     return int(np.prod(env.action_space.shape or ()))
 
 
+def action_bounds(env: gym.Env) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest actions (d) of the environment itself, which a task has in [-1, 1]."""
+    inner = getattr(env, "env", env)
+    space = (inner.env if isinstance(inner, gym.wrappers.RescaleAction) else env).action_space
+    assert isinstance(space, spaces.Box)
+    return space.low.astype(np.float32), space.high.astype(np.float32)
+
+
 def success_of(info: Mapping[str, Any]) -> bool | None:
     """Whether a step's `info` reports success; None where it says nothing of it."""
     value = info.get("success")

@@ -1,54 +1,67 @@
 """Everything that determines a run, and its file."""
 
 import dataclasses
-import json
-import types
-import typing
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any
 
+from pydantic import SkipValidation
+
+from nppac.agents.base import Agent, MinibatchAgent, ReplayAgent
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import get_method
 from nppac.agents.schedule import Schedule
-from nppac.references import GPConfig, NetworkConfig
+from nppac.demos.metadata import Units
+from nppac.references import GPConfig, NetworkConfig, custom_config_class
 from nppac.training.directory import CONFIG_FILE
-from nppac.utils.errors import UserError, check_seed, nearest_path
+from nppac.training.migration import VERSION, migrate
+from nppac.utils.errors import UserError, nearest_path
 from nppac.utils.files import read_json
+from nppac.utils.settings import Count, Seed, plain_settings, read_settings, settings
+
+NOTES = ("version", "provenance")
+"""What a file says beside the settings."""
 
 
-@dataclass(frozen=True)
+@settings
 class RunConfig:
     """Everything that determines a run."""
 
     task: str = "door"
-    """A task's name, or any Gymnasium id."""
+    """A task of the paper (halfcheetah, walker2d, ant, door, pen) or any Gymnasium id."""
     method: str = "nppac"
-    """The method that the other settings make up, for the record."""
+    """A name that `nppac methods` lists, or your own agent as module:Agent."""
     demos: str | None = None
-    """Demonstrations: a file, a Minari id or the name of embedded ones."""
-    demo_episodes: int | None = None
+    """Demonstrations: a file of any known format, a Minari id or an embedded name."""
+    demo_episodes: Count | None = None
     """Use only the first so many demonstrations."""
+    demo_actions: Units = "auto"
+    """Units of their actions: [-1, 1], the environment's own, or what the file says."""
     reference: str = "gp"
-    """Reference policy: a name to fit, `module:function`, or the file of a saved one."""
-    seed: int = 0
+    """A name that `nppac references` lists, the file of a saved one, or your own module:name."""
+    seed: Seed = 0
     """Seed of everything random."""
-    agent: Any = field(default_factory=KLActorCritic)
+    agent: SkipValidation[Agent] = field(default_factory=KLActorCritic)
     """The method's agent, which is also its settings."""
+    schedule: Schedule = field(default_factory=Schedule)
+    """How long and how often."""
     gp: GPConfig = field(default_factory=GPConfig)
     """How the GP is fitted and asked."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """How a reference that is made of networks is fitted."""
-    schedule: Schedule = field(default_factory=Schedule)
-    """How long and how often."""
+    custom: object | None = None
+    """Settings of a reference class of your own."""
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
+        if not isinstance(self.agent, MinibatchAgent | ReplayAgent):
+            raise UserError(
+                f"'agent' is a {type(self.agent).__name__}, which is no agent: it needs the "
+                "methods that nppac.agents.base describes."
+            )
 
 
-def to_json(config: RunConfig) -> dict[str, Any]:
+def to_json(config: RunConfig) -> dict[str, object]:
     """The configuration as plain data."""
-    return json.loads(json.dumps(dataclasses.asdict(config)))
+    return {"version": VERSION, **plain_settings(config)}
 
 
 def read_config(directory: str | Path) -> RunConfig:
@@ -58,31 +71,49 @@ def read_config(directory: str | Path) -> RunConfig:
     path = Path(directory) / CONFIG_FILE
     if not path.exists():
         raise UserError(f"{directory} is not the directory of a run: it has no {CONFIG_FILE}.")
-    stored = read_json(path)
+    return config_from(read_values(path), str(path))
+
+
+def read_values(path: str | Path) -> dict[str, object]:
+    """What a configuration's file says, in the names of this version."""
+    try:
+        stored = read_json(path)
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply for a configuration.") from None
     if not isinstance(stored, dict):
-        raise UserError(f"{path} does not hold the configuration of a run.")
-    stored.pop("provenance", None)
-    method = get_method(str(stored.get("method", RunConfig.method)))
-    agent = _from_json(method.agent, stored.pop("agent", {}), f"{path}: 'agent'")
-    return dataclasses.replace(_from_json(RunConfig, stored, str(path)), agent=agent)
+        raise UserError(f"{path} does not hold the configuration of a run: expected an object.")
+    migrated = migrate(stored, str(path))
+    return {name: value for name, value in migrated.items() if name not in NOTES}
 
 
-def _from_json(kind: Any, value: Any, where: str) -> Any:
-    """Rebuild dataclasses and tuples from plain data, by their annotations."""
-    if dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        unknown = sorted(set(value) - set(hints))
-        if unknown:
-            raise UserError(
-                f"{where} has settings that this version does not know: {', '.join(unknown)}."
-            )
-        values = {k: _from_json(hints[k], v, f"{where}: '{k}'") for k, v in value.items()}
-        return typing.cast(Any, kind)(**values)
-    if typing.get_origin(kind) in (types.UnionType, typing.Union) and value is not None:
-        first, *others = typing.get_args(kind)
-        words = [word for other in others for word in typing.get_args(other)]  # of a Literal
-        return value if value in words else _from_json(first, value, where)
-    numbers = int | float if kind is float else kind
-    if kind in (bool, int, float, str) and not isinstance(value, numbers):
-        raise UserError(f"{where} is {value!r}; expected {kind.__name__}.")
-    return tuple(value) if isinstance(value, list) else value
+def config_from(values: dict[str, object], where: str) -> RunConfig:
+    """The configuration that plain data describe; what they leave out has its default.
+
+    The method says which settings `agent` has, and a reference of the user's own says it of
+    `custom`.
+    """
+    plain = {name: value for name, value in values.items() if name not in ("agent", "custom")}
+    config = read_settings(RunConfig, plain, where)
+    try:
+        kind = get_method(config.method).agent
+    except UserError as error:
+        raise UserError(f"{where}: 'method': {error}") from error
+    agent = read_settings(kind, values.get("agent", {}), f"{where}: 'agent'")
+    return dataclasses.replace(
+        config, agent=agent, custom=_custom(config.reference, values.get("custom"), where)
+    )
+
+
+def custom_class(reference: str) -> type | None:
+    """The class of a user's own reference's settings; None where the reference has none."""
+    own = ":" in reference and not reference.startswith("mixed:")
+    return custom_config_class(reference) if own and not Path(reference).is_file() else None
+
+
+def _custom(reference: str, values: object, where: str) -> object | None:
+    kind = custom_class(reference)
+    if kind is None:
+        if values is not None:
+            raise UserError(f"{where}: 'custom' is given, but '{reference}' has no such settings.")
+        return None
+    return read_settings(kind, {} if values is None else values, f"{where}: 'custom'")

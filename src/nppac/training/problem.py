@@ -48,7 +48,8 @@ def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> 
             "Minari id or an embedded name (`nppac demos list` shows them)."
         )
     settings = {"seed": config.seed, "gp": config.gp, "network": config.network}
-    return fitted_reference(config.reference, demos.obs, demos.actions, **settings)
+    data = demos.obs, demos.actions
+    return fitted_reference(config.reference, *data, **settings, custom=config.custom)
 
 
 def make_problem(

@@ -41,8 +41,10 @@ class TrainedRun:
         return greedy_policy(self.config.agent, self.state, query or self.query)
 
 
-def load_trained_run(directory: str | Path, *, trust: bool = False) -> TrainedRun:
-    """Read a run's last checkpoint.
+def load_trained_run(
+    directory: str | Path, *, trust: bool = False, reference: Reference | None = None
+) -> TrainedRun:
+    """Read a run's last checkpoint; a `reference` that is at hand is not read.
 
     A task or a reference of the user's own is imported only if the run was made here, or with
     `trust`: a directory must not decide what code runs.
@@ -57,7 +59,9 @@ def load_trained_run(directory: str | Path, *, trust: bool = False) -> TrainedRu
         raise UserError(
             f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
         )
-    query = saved_reference(config, directory) if agent.anchored else _no_reference
+    query: ReferenceQuery = _no_reference
+    if agent.anchored:
+        query = saved_reference(config, directory) if reference is None else reference
     return TrainedRun(config, found[1], query, found[0])
 
 

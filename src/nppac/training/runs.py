@@ -5,13 +5,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from nppac.demos import is_embedded
-from nppac.demos.for_task import load_task_demos
+from nppac.demos import Demos, is_embedded, save_demos
+from nppac.demos.for_task import load_task_demos, task_demos
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
-from nppac.tasks import get_task
+from nppac.references import CustomReference, Reference
+from nppac.tasks import TaskSpec, get_task
 from nppac.tasks.rollout import FailedEnvironment
 from nppac.training.config import RunConfig, read_config, to_json
-from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
+from nppac.training.directory import CONFIG_FILE, DEMOS_FILE, REFERENCE_FILE, SUMMARY_FILE
 from nppac.training.loop import Callback, train_to_end
 from nppac.training.origin import check_origin, run_origin
 from nppac.training.problem import Problem, make_problem, obtain_reference
@@ -20,50 +21,75 @@ from nppac.training.signals import stopping_at_once
 from nppac.training.summary import run_summary
 from nppac.training.trust import require_trust
 from nppac.utils.errors import UserError
-from nppac.utils.files import (
-    directory_lock,
-    is_leftover,
-    read_json,
-    remove_leftovers,
-    write_json,
-)
+from nppac.utils.files import is_leftover, read_json, remove_leftovers, write_json
+from nppac.utils.locks import LOCK_FILE, check_writable, directory_lock
 
 
 def start_run(
-    config: RunConfig, directory: str | Path, *, callback: Callback | None = None
+    config: RunConfig,
+    directory: str | Path,
+    *,
+    demos: Demos | None = None,
+    reference: Reference | None = None,
+    callback: Callback | None = None,
 ) -> dict[str, Any]:
     """Fit or load the reference, create the directory, train; the run's summary.
 
-    A mistake in what was given is found before anything is written. `callback` is called with each
-    row of the metrics.
+    A mistake in what was given is found before anything is written. `demos` and `reference` that
+    are at hand are taken in place of those that the configuration names, and saved with the run.
+    `callback` is called with each row of the metrics.
     """
     with stopping_at_once():
-        return _start(config, Path(directory), callback)
+        return _start(config, Path(directory), demos, reference, callback)
 
 
-def _start(config: RunConfig, directory: Path, callback: Callback | None) -> dict[str, Any]:
+def _start(
+    config: RunConfig,
+    directory: Path,
+    demos: Demos | None,
+    reference: Reference | None,
+    callback: Callback | None,
+) -> dict[str, Any]:
     _require_new(directory)
-    config = dataclasses.replace(config, demos=_found_from_anywhere(config.demos))
+    check_writable(directory)
+    source = config.demos if demos is None else str((directory / DEMOS_FILE).resolve())
+    config = dataclasses.replace(config, demos=_found_from_anywhere(source))
     spec = get_task(config.task)
-    demos = load_task_demos(spec, config.demos, config.demo_episodes)
-    reference = obtain_reference(config, spec, demos)
-    problem = make_problem(config, spec, demos, reference)
+    checked = _checked_demos(config, spec, demos)
+    made = reference or obtain_reference(config, spec, checked)
+    problem = make_problem(config, spec, checked, made)
     with directory_lock(directory):
         _require_new(directory)  # another run may have begun there while the reference was fitted
         remove_leftovers(directory)
-        origin = run_origin(config, demos, directory)
+        origin = run_origin(config, checked, directory)
+        if demos is not None and checked is not None:
+            save_demos(directory / DEMOS_FILE, checked)
         write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": origin})
-        reference.save(directory / REFERENCE_FILE)
-        # The saved one from now on, because a resumed run will ask that.
-        problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
+        made.save(directory / REFERENCE_FILE)
+        if not isinstance(reference, CustomReference):  # a function may have no name to load it by
+            # The saved one from now on, because a resumed run will ask that.
+            problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
         return _train(config, problem, directory, callback)
+
+
+def _checked_demos(config: RunConfig, spec: TaskSpec, given: Demos | None) -> Demos | None:
+    """The demonstrations as the task wants them: those at hand, or those that are named."""
+    if given is None:
+        return load_task_demos(spec, config.demos, config.demo_episodes, config.demo_actions)
+    how = config.demo_episodes, config.demo_actions
+    return task_demos(spec, given, given.source or "The demonstrations", *how)
+
+
+def _is_debris(path: Path) -> bool:
+    """Whether a file is what a killed process left, and no part of a run."""
+    return path.name == LOCK_FILE or is_leftover(path)
 
 
 def _require_new(directory: Path) -> None:
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
     try:
-        used = directory.is_dir() and not all(map(is_leftover, directory.iterdir()))
+        used = directory.is_dir() and not all(map(_is_debris, directory.iterdir()))
     except OSError as error:
         raise UserError(f"Cannot use the directory {directory}: {error.strerror}.") from error
     if used:
@@ -98,7 +124,7 @@ def resume_run(
             config = _extended(config, directory, steps)
         remove_leftovers(directory)
         spec = get_task(config.task)
-        demos = load_task_demos(spec, config.demos, config.demo_episodes)
+        demos = _checked_demos(config, spec, None)
         check_origin(directory, config, demos)
         if not (directory / REFERENCE_FILE).exists():  # killed before it was written
             obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)

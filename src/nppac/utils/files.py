@@ -1,13 +1,12 @@
 """Files that are never half-written and never execute anything when read."""
 
 import errno
-import fcntl
 import json
 import os
 import secrets
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -108,40 +107,6 @@ def sync_directory(directory: Path) -> None:
             ) from error
     finally:
         os.close(handle)
-
-
-@contextmanager
-def directory_lock(directory: str | Path) -> Iterator[None]:
-    """Create a directory and keep other processes from claiming it; the system ends a dead claim.
-
-    The lock is on the directory itself, so that nothing is left in it.
-    """
-    try:
-        new = not Path(directory).exists()
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        handle = os.open(directory, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(
-            f"Cannot use the directory {directory}: {error.strerror or error}."
-        ) from error
-    try:
-        if new:
-            sync_directory(Path(directory).resolve().parent)
-        _lock(handle, directory)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, directory: str | Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UserError(
-            f"Another process is at work on {directory}. Wait for it, or choose another directory."
-        ) from error
-    except OSError:  # a file system without locks is used without them
-        pass
 
 
 def remove_leftovers(directory: str | Path) -> None:

@@ -7,8 +7,12 @@ serve the command line and the reading of JSON.
 
 import dataclasses
 import difflib
+import json
+import math
 import re
-from collections.abc import Mapping
+import reprlib
+import typing
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 
 import pydantic
@@ -16,9 +20,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from nppac.utils.errors import UserError, unknown_name
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, lt=2**63)]
 """A whole number, at least 1."""
-NaturalNumber = Annotated[int, Field(ge=0)]
+NaturalNumber = Annotated[int, Field(ge=0, lt=2**63)]
 """A whole number, at least 0."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A finite number above 0."""
@@ -60,13 +64,41 @@ def settings(cls: type[T]) -> type[T]:
 
 
 def read_settings(kind: type[T], values: object, where: str) -> T:
-    """The settings that plain data describe; `where` names the data in errors."""
+    """The settings that plain data describe; `where` names the data in errors.
+
+    Types are those of JSON: "1" and true are no numbers, but 1e5 is a whole one.
+    """
     try:
-        return TypeAdapter(kind).validate_python(values)
+        if isinstance(values, dict):  # a plain dataclass would ignore what it does not know
+            _check_names(kind, values)
+        return TypeAdapter(kind).validate_json(json.dumps(_whole(values)), strict=True)
     except ValidationError as error:
         raise UserError(f"{where}: {explain(error, kind)}") from None
     except UserError as error:  # of a nested `settings`, or of its own __post_init__
         raise UserError(f"{where}: {error}") from None
+    except RecursionError:
+        raise UserError(f"{where}: the data are nested too deeply for settings.") from None
+
+
+def _whole(value: object) -> object:
+    """The data with whole numbers as such, which JSON may write as 1e5."""
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_names(kind: type, values: Mapping[str, object]) -> None:
+    known = _names(kind)
+    for name in values if known else ():
+        if name not in known:
+            raise unknown_name("setting", reprlib.repr(name).strip("'"), known)
+
+
+def _names(kind: object) -> list[str]:
+    fields = dataclasses.fields(cast(Any, kind)) if dataclasses.is_dataclass(kind) else ()
+    return [field.name for field in fields]
 
 
 def plain_settings(value: object) -> dict[str, Any]:
@@ -77,13 +109,40 @@ def plain_settings(value: object) -> dict[str, Any]:
 def explain(error: ValidationError, kind: type) -> str:
     """The first mistake in words: which setting, what it is, and what it must be."""
     first = error.errors(include_url=False)[0]
-    name = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
+    path, inner = _place(kind, first["loc"])
     if first["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
-        known = [field.name for field in dataclasses.fields(cast(Any, kind))]
-        return str(unknown_name("setting", name, known))
-    value = first["input"]
+        return str(unknown_name("setting", path, [_joined(path, name) for name in _names(inner)]))
+    if first["type"] == "json_invalid":
+        return "the data are nested too deeply for settings."
+    name = f"'{path}' is " if path else "It is "
     text = _expectation(first["type"], first.get("ctx", {}), first)
-    return f"'{name}' is {value!r}; {text}" + ("" if text.endswith("?") else ".")
+    return f"{name}{_short(first['input'])}; {text}" + ("" if text.endswith("?") else ".")
+
+
+def _place(kind: object, loc: Sequence[int | str]) -> tuple[str, object]:
+    """The setting's dotted name, without pydantic's names of a union's members, and its class."""
+    names: list[str] = []
+    owner = kind
+    for part in loc:
+        known = _names(kind)
+        if isinstance(part, int) or part in known or (known and part == loc[-1]):
+            names.append(str(part))
+            owner = kind
+            kind = typing.get_type_hints(kind).get(str(part)) if known else None
+    return ".".join(names), owner
+
+
+def _joined(path: str, name: str) -> str:
+    """The name of a setting beside the one at `path`."""
+    head = path.rpartition(".")[0]
+    return f"{head}.{name}" if head else name
+
+
+def _short(value: object) -> str:
+    """A value on one line, however large and deep it is."""
+    if isinstance(value, int) and abs(value) >= 10**30:
+        return f"a number of {int(value.bit_length() * math.log10(2)) + 1} digits"
+    return reprlib.repr(value)
 
 
 def _expectation(kind: str, limits: Mapping[str, Any], first: Mapping[str, Any]) -> str:
@@ -95,13 +154,20 @@ def _expectation(kind: str, limits: Mapping[str, Any], first: Mapping[str, Any])
         "finite_number": "it must be finite",
         "literal_error": "it must be one of {expected}",
         "missing": "it is missing",
+        "bool_type": "it must be true or false",
+        "int_type": "it must be a whole number",
+        "float_type": "it must be a number",
+        "string_type": "it must be a text",
+        "tuple_type": "it must be a list",
+        "dataclass_type": "it must be an object with settings",
     }
     text = words.get(kind)
-    return (
-        text.format(**limits) if text else first["msg"].lower().replace("input should", "it must")
-    )
+    if text is None:
+        return first["msg"].lower().replace("input should", "it must")
+    near = _suggestion(first["input"], limits["expected"]) if kind == "literal_error" else ""
+    return text.format(**limits) + near
 
 
 def _suggestion(value: object, expected: str) -> str:
-    near = difflib.get_close_matches(str(value), re.findall(r"'([^']*)'", expected), n=1)
+    near = difflib.get_close_matches(str(value)[:100], re.findall(r"'([^']*)'", expected), n=1)
     return f". Did you mean '{near[0]}'?" if near else ""

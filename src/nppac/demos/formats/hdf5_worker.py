@@ -125,7 +125,7 @@ def _read(path: str, dataset: h5py.Dataset) -> np.ndarray:
 
 def _check_chunks(path: str, dataset: h5py.Dataset) -> None:
     """Refuse chunks that unpack to more than they are; HDF5 would make room for all of it."""
-    size = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize + _CHECKSUM_BYTES
+    size = int(np.prod(dataset.chunks or ())) * dataset.dtype.itemsize + _CHECKSUM_BYTES
     codes = _filter_codes(dataset)
     skipped = 1 << codes.index(h5py.h5z.FILTER_DEFLATE)
     stored: list[tuple[int, ...]] = []

@@ -1,0 +1,153 @@
+"""Settings classes as flags: the classes themselves are parsed, no copies of them."""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
+
+import tyro
+from tyro.constructors import (
+    ConstructorRegistry,
+    PrimitiveConstructorSpec,
+    PrimitiveTypeInfo,
+    StructConstructorSpec,
+    StructFieldSpec,
+    StructTypeInfo,
+)
+
+T = TypeVar("T")
+HELP_ALL = "--help-all"
+MORE_HELP = f"\n{HELP_ALL} shows every flag."
+METAVARS = {str: None, Path: None, int: "INT", float: "FLOAT"}
+"""What a flag's value is called; by default it has the name of the field."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the fields of settings classes become flags."""
+
+    owner: type | None = None
+    """The class that `flat` and `fixed` speak of."""
+    flat: frozenset[str] = frozenset()
+    """Fields that hold settings whose flags begin with no prefix."""
+    fixed: frozenset[str] = frozenset()
+    """Fields that are no flags."""
+    brief: frozenset[str] | None = None
+    """Fields that `--help` shows; None shows all."""
+
+
+def parse(
+    kind: Callable[..., T],
+    args: Sequence[str],
+    prog: str,
+    default: T | None = None,
+    layout: Layout | None = None,
+) -> T:
+    """Parse arguments as the fields of a class or the parameters of a function, and call it.
+
+    Whole numbers may be written as 1e5. With `--help-all`, the help shows what `--help` leaves out.
+    """
+    layout = layout or Layout()
+    everything = HELP_ALL in args or not {"-h", "--help"} & set(args)
+    shown = dataclasses.replace(layout, brief=None) if everything else layout
+    words = ["--help" if word == HELP_ALL else word for word in args]
+    brief = shown.brief is not None
+    cli = partial(
+        tyro.cli,
+        kind,
+        args=words,
+        prog=prog,
+        description=inspect.cleandoc(kind.__doc__ or "").strip() + MORE_HELP if brief else None,
+        registry=_registry(shown),
+    )
+    return cli() if default is None else cast(T, cli(default=cast(Any, default)))
+
+
+def parse_known(kind: type[T], args: Sequence[str]) -> T:
+    """Parse only the fields of `kind`, and leave other arguments to a second look."""
+    words = [word for word in args if word not in ("-h", "--help", HELP_ALL)]
+    found, _ = tyro.cli(kind, args=words, return_unknown_args=True, add_help=False)
+    return found
+
+
+def _registry(layout: Layout) -> ConstructorRegistry:
+    registry = ConstructorRegistry()
+    registry.primitive_rule(_whole_number)
+    asked: list[object] = []
+
+    def rule(info: StructTypeInfo) -> StructConstructorSpec | None:
+        if any(one is info for one in asked):
+            return None  # tyro's own rules answer what is asked below
+        asked.append(info)
+        try:
+            spec = ConstructorRegistry.get_struct_spec(info)
+        finally:
+            asked.pop()
+        if not isinstance(spec, StructConstructorSpec):
+            return None
+        own = info.type is layout.owner
+        fields = tuple(_arranged(field, layout, own) for field in spec.fields)
+        return dataclasses.replace(spec, fields=fields)
+
+    registry.struct_rule(rule)
+    return registry
+
+
+def _arranged(field: StructFieldSpec, layout: Layout, own: bool) -> StructFieldSpec:
+    """A field whose type says how tyro shows and names it."""
+    kind: object = field.type
+    holds_settings = dataclasses.is_dataclass(field.default)
+    if holds_settings:  # the annotation may admit many classes: the value says which it is
+        kind = type(field.default)
+    nested = isinstance(field.default, layout.owner or ())
+    if own and field.name in layout.fixed:
+        kind = Annotated[kind, tyro.conf.Fixed, tyro.conf.Suppress]
+    elif holds_settings and (nested or (own and field.name in layout.flat)):
+        kind = Annotated[kind, tyro.conf.arg(name="")]
+    elif layout.brief is not None and field.name not in layout.brief:
+        kind = Annotated[kind, tyro.conf.Suppress]
+    elif not holds_settings:
+        kind = _with_metavar(kind, field.name)
+    return dataclasses.replace(field, type=cast(type, kind))
+
+
+def _with_metavar(kind: object, name: str) -> object:
+    """An optional value shown as what it is, not as `{None}|STR`."""
+    bare, *notes = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    if any(getattr(note, "metavar", None) for note in notes):
+        return kind
+    optional = get_origin(bare) in (Union, UnionType) and NoneType in get_args(bare)
+    inner = [part for part in get_args(bare) if part is not NoneType] if optional else [bare]
+    plain = get_args(inner[0])[0] if get_origin(inner[0]) is Annotated else inner[0]
+    if len(inner) != 1 or plain not in METAVARS:
+        return kind
+    metavar = METAVARS[plain] or name.upper().replace("_", "-")
+    return Annotated[kind, tyro.conf.arg(metavar=metavar)]
+
+
+def _whole_number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
+    if info.type is not int:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="INT",
+        instance_from_str=lambda words: whole_number(words[0]),
+        is_instance=lambda value: isinstance(value, int) and not isinstance(value, bool),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+def whole_number(text: str) -> int:
+    """The number that 1000, 1_000 and 1e3 are."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text.replace("_", ""))
+        if math.isfinite(number) and number.is_integer():
+            return int(number)
+        raise ValueError(f"{text} is no whole number") from None
