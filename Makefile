@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: train test test-all lint bench clean
+.PHONY: train test test-all lint bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
 	$(BIN)/nppac train --task door --steps 15000 --out runs/door-$$(date +%Y%m%d-%H%M%S)
@@ -20,6 +20,9 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+report: $(STAMP)  ## the records of results/ as one page
+	$(BIN)/nppac report results --out docs/report.html
 
 bench: $(STAMP)  ## speed and memory, each beside its peer; wants an idle machine
 	$(BIN)/python benchmarks/updates.py

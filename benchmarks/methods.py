@@ -16,7 +16,7 @@ import numpy as np
 from rich.table import Table
 
 from nppac.agents.base import Agent, ReplayAgent
-from nppac.agents.methods import METHODS
+from nppac.agents.registry import METHODS
 from nppac.agents.replay import Replay, as_replay
 from nppac.cli.show import console
 from nppac.references import ConstantVarianceReference, UniformReference

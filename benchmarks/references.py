@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from nppac.references.neural.batches import Data
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.dropout import RATE
 from nppac.references.neural.ensemble import MEMBERS, WEIGHT_DECAY
-from nppac.references.neural.epoch import Data
-from nppac.references.neural.fit import fit_networks
+from nppac.references.neural.fit import fit_members
 from nppac.utils.files import write_json
 from nppac.utils.provenance import commit
 
@@ -56,19 +56,16 @@ def main() -> None:
     data = synthetic_data(args.points)
     config = NetworkConfig(tikhonov=WEIGHT_DECAY / 2, max_epochs=args.epochs, patience=args.epochs)
     fits: dict[str, Callable[[], object]] = {
-        "network": lambda: fit_networks(data, config),
-        "dropout": lambda: fit_networks(data, config, dropout=RATE),
-        "ensemble": lambda: fit_networks(data, config, members=MEMBERS),
-        "ensemble, one vmapped call": lambda: fit_networks(
-            data, config, members=MEMBERS, stacked=True
-        ),
+        "network": lambda: fit_members(data, config),
+        "dropout": lambda: fit_members(data, config, dropout=RATE),
+        "ensemble": lambda: fit_members(data, config, members=MEMBERS),
     }
     seconds = measure(fits, args.rounds)
     medians = {name: statistics.median(values) for name, values in seconds.items()}
     ratios = {name: median / medians["network"] for name, median in medians.items()}
     for name, ratio in ratios.items():
         limit = f" (at most {LIMITS[name]:g})" if name in LIMITS else ""
-        print(f"  {name:27} {medians[name]:6.2f} s, {ratio:5.2f} times one network{limit}")
+        print(f"  {name:9} {medians[name]:6.2f} s, {ratio:5.2f} times one network{limit}")
     record = {"settings": vars(args), "seconds": seconds, "ratios": ratios, "commit": commit()}
     write_json(RECORD, record)
 

@@ -8,10 +8,10 @@ import numpy as np
 from nppac.agents.nppac_anchored import Anchored
 from nppac.agents.replay import empty_replay, insert
 from nppac.nn.mlp import MLP
+from nppac.nn.standardise import Standardiser
 from nppac.references import NetworkConfig
-from nppac.references.neural.base import Parts
-from nppac.references.neural.network import NetworkReference
-from nppac.references.neural.query import Standardiser
+from nppac.references.neural.model import DensityNetworks
+from nppac.references.neural.network import NetworkReference, Parts
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import rollout
 from nppac.training.checkpoint import Progress, save_checkpoint
@@ -27,9 +27,10 @@ CAPACITY = 40
 
 def write_anchored_run(directory: Path) -> Path:
     """A random reference, a random correction to it, and a ring that has gone round once."""
-    network = MLP(jax.random.key(1), OBS_DIM, (8,), 2 * ACTION_DIM, 1.0)
+    mean, variance = (MLP(jax.random.key(k), OBS_DIM, (8,), ACTION_DIM, 1.0) for k in (1, 3))
+    networks = DensityNetworks(mean, variance)
     units = Standardiser(np.zeros(OBS_DIM), np.ones(OBS_DIM))
-    reference = NetworkReference(Parts(network, units, NetworkConfig(hidden=(8,)), {}))
+    reference = NetworkReference(Parts(networks, units, NetworkConfig(hidden=(8,)), {}))
     reference.save(directory / REFERENCE_FILE)
     config = make_config(method="nppac-anchored", agent=AGENT, reference="network")
     write_json(directory / CONFIG_FILE, to_json(config))

@@ -38,13 +38,13 @@ SCHEDULE = {
 }
 # Weighted imitation explores with the noise it imitates: little, if there is one demonstration.
 OWN: dict[str, dict[str, object]] = {
-    "nppac": {"temperature": 0.01, "exploration": 1.0},
+    "nppac": {"temperature": 0.01, "exploration_noise": 1.0},
     "nppac-anchored": {"temperature": 0.1, "critic_warmup_updates": 1_000, "utd_ratio": 1},
-    "brac": {"temperature": 0.01, "exploration": 1.0},
+    "brac": {"temperature": 0.01, "exploration_noise": 1.0},
     "rlpd": {"utd_ratio": 1, "random_steps": 1_000, "warmup_steps": 1_000},
-    "awac": {"advantage_scale": 0.3, "exploration": 3.0},
+    "awac": {"advantage_scale": 0.3, "exploration_noise": 3.0},
     "bear": {"cvae_hidden": (64, 64), "warmup_updates": 1_000, "steps": 20_000},
-    "abm": {"exploration": 3.0, "steps": 20_000},
+    "abm": {"exploration_noise": 3.0, "steps": 20_000},
     "awr": {"policy_learning_rate": 1e-3, "steps": 100_000},
     "dapg": {"utd_ratio": 100, "steps": 100_000, "epoch_steps": 2_000},
 }

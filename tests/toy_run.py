@@ -27,8 +27,12 @@ class Watched(Reference):
     def mean(self, obs):
         return expert(obs)
 
-    def save(self, path):
+    def arrays(self):
         raise AssertionError("the training loop saves no reference")
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        raise AssertionError("the training loop loads no reference")
 
     def summary(self):
         return {}

@@ -21,6 +21,7 @@ from nppac.references import GPConfig
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import rollout
 from nppac.training.config import RunConfig
+from nppac.utils.files import read_arrays
 
 TASK = "toy_task:nppac-toy/Reach-v0"
 OBS_DIM, ACTION_DIM, HORIZON = 3, 2, 7
@@ -79,7 +80,7 @@ GP = GPConfig(kernel="rbf", max_steps=5)
 FLAGS = [
     *("--task", TASK, "--method", "nppac"),
     *("--policy-hidden", "8", "--critic-hidden", "8", "--head", "tanh_normal"),
-    *("--kl", "sample", "--temperature", "0.1", "--exploration", "1"),
+    *("--kl", "sample", "--temperature", "0.1", "--exploration-noise", "1"),
     *("--steps", "100", "--epoch-steps", "20", "--warmup-steps", "20", "--batch-size", "16"),
     *("--replay-capacity", "60", "--checkpoint-every", "40", "--pretrain-epochs", "2"),
     *("--pretrain-copies", "1"),
@@ -110,8 +111,8 @@ def make_config(**settings) -> RunConfig:
 
 def state_of(directory: Path) -> dict[str, np.ndarray]:
     """Every array of a run's checkpoint but its clock."""
-    with np.load(directory / "checkpoint.npz", allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files if name != "progress/wall_seconds"}
+    arrays = read_arrays(directory / "checkpoint.npz")
+    return {name: array for name, array in arrays.items() if name != "progress/wall_seconds"}
 
 
 def metrics_of(directory: Path) -> list[list[str]]:

@@ -16,7 +16,7 @@ from nppac.agents.bear import (
     unsquashed_samples,
 )
 from nppac.agents.common.cvae import CVAE, cvae_loss
-from nppac.agents.common.sampling import gradient_step
+from nppac.agents.common.optimise import gradient_step
 from nppac.training.presets import preset
 from nppac.utils.errors import UserError
 
@@ -186,7 +186,7 @@ def test_the_best_action_by_the_first_critic():
 
 def test_settings_that_cannot_work_are_refused():
     for settings in ({"head": "normal"}, {"cvae_hidden": ()}, {"target_minimum": 2.0}):
-        with pytest.raises(UserError):
+        with pytest.raises(UserError, match=next(iter(settings))):
             small_agent(**settings)
 
 

@@ -126,9 +126,9 @@ def test_closed_form_kl_is_the_mean_of_sampled_ones():
     np.testing.assert_allclose(sampled, closed, rtol=0.05)
 
 
-@pytest.mark.parametrize("count", [0, 3])
-def test_a_target_of_no_critic_or_of_more_than_there_are_is_refused(count):
-    with pytest.raises(UserError, match=f"'num_min_qs' is {count}; there are 2"):
+@pytest.mark.parametrize(("count", "message"), [(0, "it must be at least 1"), (3, "there are 2")])
+def test_a_target_of_no_critic_or_of_more_than_there_are_is_refused(count, message):
+    with pytest.raises(UserError, match=f"'num_min_qs' is {count}; {message}"):
         KLActorCritic(num_qs=2, num_min_qs=count)
 
 

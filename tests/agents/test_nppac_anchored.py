@@ -39,7 +39,7 @@ def changed(before, after):
 def test_the_fresh_policy_is_the_reference():
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
     np.testing.assert_allclose(AGENT.mode(state, OBS, STATS), LOC, atol=0.01)
-    still = replace(AGENT, exploration=0.0)
+    still = replace(AGENT, exploration_noise=0.0)
     np.testing.assert_array_equal(
         still.sample(state, OBS, STATS, KEY), AGENT.mode(state, OBS, STATS)
     )
@@ -146,7 +146,7 @@ def test_the_evaluated_policy_is_an_average():
 
 def test_it_does_not_act_without_its_reference():
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
-    with pytest.raises(ValueError, match="acts only where its reference is given"):
+    with pytest.raises(ValueError, match="needs the reference"):
         AGENT.mode(state, OBS, None)
 
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from nppac.agents.methods import METHODS
+from nppac.agents.registry import METHODS
 from nppac.cli.main import COMMANDS, HELP, RAW, main
 from nppac.references import UniformReference
 from nppac.utils.errors import UserError
@@ -28,10 +28,10 @@ from .mistakes import fails
         (["train", "--task", TASK, "--demos", "no.npz"], "No demonstrations 'no.npz'"),
         (["train", "--task", TASK], "The reference 'gp' needs demonstrations: give --demos"),
         (["train", "--task", TASK, "--steps", "7"], "'steps' is 7; it must be a positive multiple"),
-        (["train", "--num-qs", "0"], "'num_qs' is 0; it must be positive."),
-        (["train", "--temperature", "0"], "'temperature' is 0.0; it must be positive."),
-        (["train", "--discount", "1.5"], "'discount' is 1.5; it must be within 0 and 1."),
-        (["train", "--policy-hidden", "0"], "The width of a hidden layer must be at least 1."),
+        (["train", "--num-qs", "0"], "'num_qs' is 0; it must be at least 1."),
+        (["train", "--temperature", "0"], "'temperature' is 0.0; it must be greater than 0"),
+        (["train", "--discount", "1.5"], "'discount' is 1.5; it must be at most 1"),
+        (["train", "--policy-hidden", "0"], "'policy_hidden.0' is 0; it must be at least 1."),
         (["train", "--seed", "-1"], "'seed' is -1; it must be at least 0"),
         (["evaluate", "absent", "--seed", "-1"], "'seed' is -1; it must be at least 0"),
         (["fit", "--seed", "-1"], "'seed' is -1; it must be at least 0"),

@@ -77,3 +77,10 @@ def test_a_picture_of_where_runs_ended_replaces_the_curves(tmp_path, finished, c
     curves, ends = ((tmp_path / f"{name}.png").read_bytes() for name in ("curves", "ends"))
     assert ends.startswith(b"\x89PNG")
     assert ends != curves
+
+
+def test_a_comparison_counts_the_steps_to_a_threshold(finished, capsys):
+    main(["compare", str(finished), "--threshold", "-1000"])
+    out, _ = capsys.readouterr()
+    assert "interquartile mean over seeds [95 % interval]" in out
+    assert "steps to -1,000" in out

@@ -1,4 +1,4 @@
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -70,3 +70,22 @@ def test_rows_of_different_shapes_are_the_users_error():
 def test_is_frozen():
     with pytest.raises(FrozenInstanceError):
         make_demos().source = "other"  # type: ignore[misc]
+
+
+def test_a_fingerprint_tells_demonstrations_apart():
+    demos = make_demos()
+    assert demos.fingerprint == make_demos().fingerprint
+    assert len(demos.fingerprint) == 64
+    first, second = demos.episodes
+    bent = first.actions.copy()
+    bent[0, 0] += np.float32(1e-6)
+    for other in (
+        replace(first, actions=bent),
+        replace(first, terminated=True),
+        replace(first, rewards=None),
+        replace(first, successes=np.zeros(4, bool)),
+        replace(first, observations=first.observations[:-1]),
+    ):
+        assert replace(demos, episodes=(other, second)).fingerprint != demos.fingerprint
+    assert replace(demos, episodes=(second, first)).fingerprint != demos.fingerprint
+    assert replace(demos, source="elsewhere").fingerprint == demos.fingerprint

@@ -7,7 +7,7 @@ from .samples import assert_same, make_demos, make_episode
 
 
 def test_recorded_demos_are_float32_and_know_their_origin(tmp_path):
-    double = Episode(np.zeros((3, 2)), np.ones((2, 1)), [1, 2], [0, 1], terminated=True)
+    double = Episode(np.zeros((3, 2)), np.ones((2, 1)), np.arange(2), np.arange(2), terminated=True)
     demos = demos_from_episodes(
         [double], env_id="E-v0", env_kwargs={"a": 1}, provenance={"seed": 7}
     )
@@ -21,7 +21,12 @@ def test_recorded_demos_are_float32_and_know_their_origin(tmp_path):
     assert demos.source == "recorded in E-v0"
     save_demos(tmp_path / "d.npz", demos)
     found = load_demos(tmp_path / "d.npz")
-    assert found.metadata == {"env_id": "E-v0", "env_kwargs": {"a": 1}, "provenance": {"seed": 7}}
+    assert found.metadata == {
+        "env_id": "E-v0",
+        "env_kwargs": {"a": 1},
+        "provenance": {"seed": 7},
+        "actions": "normalised",
+    }
     assert_same(found, demos)
 
 

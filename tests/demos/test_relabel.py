@@ -72,7 +72,7 @@ def test_what_cannot_be_told_is_refused():
     with pytest.raises(UserError, match=r"rewarded by its environment.*--by replay"):
         relabel(bare, get_task("ant"), "success")
     with pytest.raises(UserError, match=r"Unknown way to relabel 'repaly'\. Did you mean 'replay'"):
-        relabel(bare, get_task("ant"), "repaly")  # pyright: ignore
+        relabel(bare, get_task("ant"), "repaly")
 
 
 def test_the_way_is_the_tasks():

@@ -139,12 +139,16 @@ def test_other_counts_of_observations(extra):
 def test_actions_are_clipped_and_counted():
     first = changed(make_episode(), "actions", (0, 0), 1.5)
     second = changed(make_episode(seed=1), "actions", (1, slice(None)), -3.25)
-    found, notes = validate(demos_with(first, second))
+    demos = demos_with(first, second)
+    found, notes = validate(replace(demos, metadata={"actions": "normalised"}))
     assert notes == ["Clipped 3 of 16 action values to [-1, 1]; the largest magnitude was 3.25."]
     assert found.episodes[0].actions[0, 0] == 1
     np.testing.assert_array_equal(found.episodes[1].actions[1], [-1, -1])
     assert found.actions.dtype == np.float32
     assert first.actions[0, 0] == 1.5
+    kept, notes = validate(demos)  # they may be in the environment's units
+    np.testing.assert_array_equal(kept.actions, demos.actions)
+    assert notes[0].startswith("Kept 3 of 16 action values beyond [-1, 1], the largest of magn")
 
 
 def test_source_may_be_unknown():

@@ -4,7 +4,7 @@ import numpy as np
 
 from nppac.deploy.config import DistillConfig
 from nppac.deploy.dataset import labelled_states
-from nppac.deploy.student import error, fit, fresh_student, plain
+from nppac.deploy.student import error, fit_student, fresh_student, plain
 
 CONFIG = DistillConfig(hidden=(64, 64), epochs=30, batch_size=64, learning_rate=3e-3)
 UNITS = np.float32([1e-3, 1.0, 1e3])
@@ -24,7 +24,7 @@ def lessons(count, seed):
 def test_a_student_imitates_a_smooth_teacher_at_states_it_never_saw():
     known = lessons(3000, 0)
     fresh = fresh_student(known, CONFIG)
-    student = fit(fresh, known, CONFIG, np.random.default_rng(0))
+    student = fit_student(fresh, known, CONFIG, np.random.default_rng(0))
     unseen = lessons(1000, 1)
     assert error(plain(fresh, "task"), unseen) > 0.5
     assert error(plain(student, "task"), unseen) < 0.03
@@ -33,7 +33,7 @@ def test_a_student_imitates_a_smooth_teacher_at_states_it_never_saw():
 def test_fewer_lessons_than_a_minibatch_are_learned_too():
     few = lessons(10, 0)
     config = replace(CONFIG, epochs=300)
-    student = fit(fresh_student(few, config), few, config, np.random.default_rng(0))
+    student = fit_student(fresh_student(few, config), few, config, np.random.default_rng(0))
     assert error(plain(student, "task"), few) < 0.03
 
 

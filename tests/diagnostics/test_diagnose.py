@@ -79,12 +79,21 @@ def fails(n):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda n: ReferenceStats(zeros(n) + np.nan, zeros(n) + 1), "location of action 0 is nan"),
-        (lambda n: ReferenceStats(zeros(n), zeros(n) + np.inf), "scale of action 0 is inf"),
-        (lambda n: ReferenceStats(zeros(n), zeros(n) - 2), "scale of action 0 is -2"),
-        (lambda n: ReferenceStats(zeros(n), zeros(n)), "must be positive"),
-        (lambda n: ReferenceStats(zeros(n, 3), zeros(n, 3) + 1), r"has shape \(80, 3\)"),
-        (lambda n: zeros(n), "fails"),
+        (
+            lambda n: ReferenceStats(zeros(n) + np.nan, zeros(n) + 1),
+            "loc that is not finite at 80 of 80 .*first nan at row 0, action 0",
+        ),
+        (
+            lambda n: ReferenceStats(zeros(n), zeros(n) + np.inf),
+            "scale that is not finite.*first inf",
+        ),
+        (lambda n: ReferenceStats(zeros(n), zeros(n) - 2), "scale that is not positive.*first -2"),
+        (lambda n: ReferenceStats(zeros(n), zeros(n)), "scale that is not positive.*first 0"),
+        (
+            lambda n: ReferenceStats(zeros(n, 3), zeros(n, 3) + 1),
+            r"loc \(80, 3\) and scale \(80, 3\); both must be \(80, 2\)",
+        ),
+        (lambda n: zeros(n), "on the demonstrations, it answered with ndarray"),
         (fails, "RuntimeError: no weights"),
     ],
 )
@@ -98,3 +107,15 @@ def test_an_unknown_family_is_named():
     diagnosis = diagnose(Known(growing, "cauchy"), evidence())
     assert diagnosis.verdict == "broken"
     assert "cauchy" in diagnosis.explanation
+
+
+def test_a_reference_on_its_variance_floor_gets_a_note():
+    (note,) = diagnose(Known(lambda d: np.maximum(0.1, 0.02 * d)), evidence()).notes
+    assert "100% of the variances on the data are 0.01" in note
+    assert not diagnose(Known(growing), evidence()).notes
+    assert not diagnose(UniformReference(ACTION_DIM), evidence()).notes
+
+
+def test_a_reference_that_is_narrow_on_the_data_and_grows_off_it():
+    narrow = Known(lambda d: 0.01 * np.maximum(1.0, d / 2.5) ** 2)
+    assert diagnose(narrow, evidence()).verdict == "narrow"

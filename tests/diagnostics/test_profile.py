@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.diagnostics.online import OnlinePolicy
-from nppac.diagnostics.profile import measure, profile, summarise_states
+from nppac.diagnostics.profile import measure, summarise_states, variance_profile
 from nppac.types import ReferenceStats
 
 POLICY = OnlinePolicy()
@@ -22,7 +22,7 @@ def test_intervals_with_too_few_states_are_left_out():
     scale = np.sqrt([[1.0], [3.0], [5.0], [7.0]])
     measured = measure("normal", ReferenceStats(0 * scale, scale), distance, POLICY)
     edges = np.array([0.0, 0.5, 1.0, np.inf])
-    assert [p.variance for p in profile(measured, edges)] == pytest.approx([2.0, 5.0, 7.0])
-    (only,) = profile(measured, edges, least=2)
+    assert [p.variance for p in variance_profile(measured, edges)] == pytest.approx([2.0, 5.0, 7.0])
+    (only,) = variance_profile(measured, edges, least=2)
     assert (only.states, only.distance) == (2, pytest.approx(0.05))
     assert len(measured.beyond(0.6)) == 2

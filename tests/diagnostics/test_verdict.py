@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from nppac.diagnostics.profile import Point
@@ -5,6 +7,9 @@ from nppac.diagnostics.verdict import EXIT_CODES, Dip, OffData, Thresholds, deep
 
 LIMITS = Thresholds()
 LEVEL = {"random": Dip(0.5, 1.0)}
+
+
+ON = Point(0.0, 9, 0.02, 0.02, 0.02, 0.02, 1.0, 10.0)
 
 
 def way(ratio=5.0, harmonic_mean_variance=5.0, variance=0.1, gradient=10.0):
@@ -24,7 +29,7 @@ def way(ratio=5.0, harmonic_mean_variance=5.0, variance=0.1, gradient=10.0):
     ],
 )
 def test_the_worst_way_decides(ways, verdict):
-    assert judge(ways, LIMITS, LEVEL)[0] == verdict
+    assert judge(ON, ways, LIMITS, LEVEL)[0] == verdict
 
 
 def point(distance, variance, harmonic_mean_variance=None):
@@ -45,7 +50,7 @@ def test_a_dip_near_the_data_is_not_hidden_by_growth_beyond():
         )
         assert dip == (0.5, pytest.approx(min(near, harmonic_mean_variance) / 0.01))
         said, sentence = judge(
-            {"random": way()}, LIMITS, {"principal": Dip(4.0, 0.99), "random": dip}
+            on, {"random": way()}, LIMITS, {"principal": Dip(4.0, 0.99), "random": dip}
         )
         assert said == verdict
         assert ("0.5 standard deviations off the data (random)" in sentence) == (
@@ -54,12 +59,21 @@ def test_a_dip_near_the_data_is_not_hidden_by_growth_beyond():
 
 
 def test_the_sentence_has_the_numbers():
-    _, sentence = judge({"random": way(12.0, 13.0), "rollout": way(3.8)}, LIMITS, LEVEL)
+    _, sentence = judge(ON, {"random": way(12.0, 13.0), "rollout": way(3.8)}, LIMITS, LEVEL)
     assert "12 (random) and 3.8 (rollout) times" in sentence
-    assert "5 (random) times" in judge({"random": way()}, LIMITS, LEVEL)[1]
+    assert "5 (random) times" in judge(ON, {"random": way()}, LIMITS, LEVEL)[1]
 
 
 def test_every_verdict_has_its_own_exit_code():
     assert EXIT_CODES["healthy"] == 0
     assert len(set(EXIT_CODES.values())) == len(EXIT_CODES)
     assert not {1, 2} & set(EXIT_CODES.values())
+
+
+@pytest.mark.parametrize("on", [replace(ON, gradient=1001.0), replace(ON, variance=9e-5)])
+def test_too_narrow_on_the_data_is_a_verdict_of_its_own(on):
+    verdict, sentence = judge(on, {"random": way()}, LIMITS, LEVEL)
+    assert (verdict, EXIT_CODES[verdict]) == ("narrow", 7)
+    assert "On the data itself" in sentence
+    assert "raise the noise floor" in sentence
+    assert judge(on, {"random": way(gradient=1001.0)}, LIMITS, LEVEL)[0] == "exploding"

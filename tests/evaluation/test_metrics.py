@@ -1,6 +1,8 @@
+import contextlib
 import errno
 import math
 import os
+import re
 
 import numpy as np
 import pytest
@@ -108,3 +110,73 @@ def test_a_full_disk_is_named(path, monkeypatch):
     with pytest.raises(UserError, match=r"append to .*metrics\.csv: No space left"):
         write(path, 40)
     assert load_metrics(path)["env_steps"][0] == 20
+
+
+def test_a_new_file_is_whole_or_not_there(path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UserError, match="No space left"):
+        write(path, 20)
+    assert list(path.parent.iterdir()) == []
+
+
+EMPTY = "," * (len(COLUMNS) - 1)
+DAMAGES = {
+    "no number": (f"40{EMPTY}x\n", "line 3: column 'updates_per_second' is 'x', which is no num"),
+    "a word": (f"40,a b{EMPTY[1:]}\n", "line 3: column 'updates' is 'a b'"),
+    "no step": (f"{EMPTY}\n", "line 3: column 'env_steps' is '', which is no step"),
+    "a step before the first": (f"-1{EMPTY}\n", "line 3: column 'env_steps' is '-1'"),
+    "no step at all": (f"nan{EMPTY}\n", "line 3: column 'env_steps' is 'nan'"),
+    "a step back": (f"19{EMPTY}\n", "line 3: column 'env_steps' falls from 20 to 19"),
+    "too few fields": ("40,1\n", "line 3: it has 2 fields where the first has 17"),
+    "too many fields": (f"40{EMPTY},\n", "line 3: it has 18 fields"),
+    "an empty line": (f"\n40{EMPTY}\n", "line 3: it has 0 fields"),
+    "an open quote": (f'40{EMPTY}"\n', "line 3: unexpected end of data"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_named_with_its_line_and_column(path, damage):
+    text, message = DAMAGES[damage]
+    write(path, 20)
+    with path.open("a") as file:
+        file.write(text)
+    before = path.read_bytes()
+    for read in (load_metrics, lambda path: rewind(path, 0)):
+        with pytest.raises(UserError, match=re.escape(message)) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_no_mutation_gives_anything_but_numbers_or_a_clear_error(path):
+    write(path, *range(0, 200, 20))
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(400):
+        text = bytearray(whole)
+        start = int(rng.integers(len(text)))
+        stop = start + int(rng.integers(0, 6))
+        text[start:stop] = rng.integers(0, 256, int(rng.integers(0, 6)), np.uint8).tobytes()
+        path.write_bytes(text)
+        for use in (load_metrics, lambda path: rewind(path, 100), lambda path: write(path, 300)):
+            with contextlib.suppress(UserError):
+                use(path)
+
+
+def test_a_file_that_may_not_be_read_is_named(path, monkeypatch):
+    write(path, 20)
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(type(path), "read_bytes", refuse)
+    with pytest.raises(UserError, match=r"Cannot read .*metrics\.csv: Permission denied"):
+        load_metrics(path)
+
+
+def test_lines_of_another_system_are_read(path):
+    write(path, 20, 40)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    np.testing.assert_array_equal(load_metrics(path)["env_steps"], [20, 40])

@@ -6,10 +6,12 @@ from nppac.plotting.ends import draw_ends
 
 
 def run(*successes):
-    return {"eval_success_any": np.array(successes, float)}
+    return {"env_steps": np.arange(len(successes)) * 10.0} | {
+        "eval_success_any": np.array(successes, float)
+    }
 
 
-def test_a_row_for_each_group_with_a_dot_for_each_run_and_their_mean(monkeypatch, tmp_path):
+def test_a_row_for_each_group_with_a_dot_for_each_run_and_their_interval(monkeypatch, tmp_path):
     axes = []
     inner = Figure.savefig
 
@@ -24,9 +26,13 @@ def test_a_row_for_each_group_with_a_dot_for_each_run_and_their_mean(monkeypatch
     start, mean, *rows = [(list(line.get_xdata()), line.get_ydata()) for line in axis.lines]
     assert start[0] == pytest.approx([0.3, 0.3])
     assert mean[0] == pytest.approx([0.6, 0.6])
-    assert [x for x, _ in rows] == [[0.5, 0.7], [pytest.approx(0.6)], [1.0], [1.0]]
-    assert [list(y) for _, y in rows] == [[0, 0], [0], [1], [1]]
-    assert [label.get_text() for label in axis.get_yticklabels()] == list(groups)
+    first, second = [x for x, _ in rows[:3]], [x for x, _ in rows[3:]]
+    assert first == [[0.5, 0.7], [0.5, 0.7], [pytest.approx(0.6)]]  # dots, interval, mean
+    assert second[0] == second[2] == [1.0]
+    assert np.isnan(second[1]).all()  # one run has no interval
+    assert [next(iter(y)) for _, y in rows] == [0, 0, 0, 1, 1, 1]
+    labels = [label.get_text() for label in axis.get_yticklabels()]
+    assert labels == ["first (2 seeds)", "a $\\cost$ (1 seed)"]
     assert (tmp_path / "ends.png").stat().st_size > 1000
 
 

@@ -45,9 +45,9 @@ def test_one_run_is_one_line_of_what_was_measured(drawn, tmp_path):
         eval_return_mean=(1, NAN, 3), kl=(NAN, 0.5, 0.25), policy_gradient=(NAN, 0.1, 0.01)
     )
     (returns, first), (_, second), (gradient, third) = drawn({"nppac": [run]})
-    assert points(first["nppac"]) == [(0, 1), (40, 3)]
-    assert points(second["nppac"]) == [(20, 0.5), (40, 0.25)]
-    assert points(third["nppac"]) == [(20, 0.1), (40, 0.01)]
+    assert points(first["nppac (1 seed)"]) == [(0, 1), (40, 3)]
+    assert points(second["nppac (1 seed)"]) == [(20, 0.5), (40, 0.25)]
+    assert points(third["nppac (1 seed)"]) == [(20, 0.1), (40, 0.01)]
     assert returns.get_ylabel() == "return"
     assert returns.get_legend() is None
     assert gradient.get_yscale() == "log"
@@ -59,31 +59,37 @@ def test_success_is_shown_where_a_task_reports_it(drawn):
     run = metrics(eval_return_mean=(1, NAN, 3), eval_success_any=(0, NAN, 1))
     (axis, lines), *_ = drawn({"nppac": [run]})
     assert axis.get_ylabel() == "success rate"
-    assert points(lines["nppac"]) == [(0, 0), (40, 1)]
+    assert points(lines["nppac (1 seed)"]) == [(0, 0), (40, 1)]
     assert axis.get_ylim() == pytest.approx((-0.02, 1.02))
 
 
-def test_methods_have_their_mean_over_seeds_and_a_legend(drawn):
+def test_methods_have_their_mean_over_seeds_a_band_and_a_legend_that_counts_them(drawn):
     short = metrics(steps=(0, 20), eval_return_mean=(2, 4))
     long = metrics(eval_return_mean=(4, 8, 9))
     other = metrics(eval_return_mean=(0, 0, 1))
     (axis, lines), *_ = drawn({"nppac": [short, long], "sac": [other]})
-    assert points(lines["nppac"]) == [(0, 3), (20, 6)]  # where both were measured
-    assert points(lines["sac"]) == [(0, 0), (20, 0), (40, 1)]
+    assert points(lines["nppac (2 seeds)"]) == [(0, 3), (20, 6)]  # where both were measured
+    assert points(lines["sac (1 seed)"]) == [(0, 0), (20, 0), (40, 1)]
     assert len(axis.lines) == 4  # two thin ones for the seeds
-    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["nppac", "sac"]
+    (band,) = axis.collections  # none for a single seed
+    corners = {tuple(corner) for corner in band.get_paths()[0].vertices.tolist()}
+    assert corners == {(0, 2), (0, 4), (20, 4), (20, 8)}
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == [
+        "nppac (2 seeds)",
+        "sac (1 seed)",
+    ]
     styles = {(line.get_color(), line.get_linestyle()) for line in lines.values()}
     assert len(styles) >= 2
 
 
 def test_a_single_evaluation_is_a_point_that_can_be_seen(drawn):
     (_, lines), *_ = drawn({"nppac": [metrics(eval_return_mean=(1, NAN, NAN))]})
-    assert lines["nppac"].get_marker() == "o"
+    assert lines["nppac (1 seed)"].get_marker() == "o"
 
 
 def test_a_run_without_updates_can_be_drawn(drawn):
     panels = drawn({"sac": [metrics(eval_return_mean=(1, 2, 3))]})
-    assert [points(lines["sac"]) for _, lines in panels[1:]] == [[], []]
+    assert [points(lines["sac (1 seed)"]) for _, lines in panels[1:]] == [[], []]
 
 
 @pytest.mark.parametrize("title", ["cost_$5$_and_$", r"a\frac{", "x^2", "ü"])

@@ -171,20 +171,23 @@ def test_success_reward_without_reports_is_refused():
 
 
 @pytest.mark.parametrize(
-    "space",
+    ("space", "remedy"),
     [
-        spaces.Discrete(3),
-        spaces.Box(-np.inf, np.inf, (2,)),
-        spaces.Box(0, 5, (2,), np.int64),
-        spaces.Box(-1.0, 1.0, (2, 2)),
+        (spaces.Discrete(3), "gymnasium.ActionWrapper"),
+        (spaces.MultiBinary(3), "gymnasium.ActionWrapper"),
+        (spaces.Box(-np.inf, np.inf, (2,)), "give its action_space the bounds"),
+        (spaces.Box(0, 5, (2,), np.int64), "TransformAction to take floats"),
+        (spaces.Box(-1.0, 1.0, (2, 2)), "the flattened matrix"),
+        (spaces.Box(np.float32([-1, 0]), np.float32([1, 0])), "entries that cannot move"),
     ],
-    ids=["discrete", "unbounded", "integers", "matrix"],
+    ids=["discrete", "binary", "unbounded", "integers", "matrix", "fixed"],
 )
-def test_unusable_actions_are_refused(space):
+def test_unusable_actions_are_refused_with_a_remedy(space, remedy):
     with pytest.raises(UserError) as caught:
         make_env(echo(action_space=space))
     assert str(space) in str(caught.value)
     assert "Box" in str(caught.value)
+    assert remedy in str(caught.value)
 
 
 @pytest.mark.parametrize(

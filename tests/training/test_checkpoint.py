@@ -1,3 +1,5 @@
+import re
+import shutil
 from dataclasses import replace
 from functools import cache
 
@@ -7,10 +9,13 @@ import pytest
 
 from nppac.agents.replay import empty_replay, insert
 from nppac.training.checkpoint import (
+    DamagedCheckpoint,
     Progress,
     load_checkpoint,
+    load_newest,
     load_state,
     load_visited,
+    newest_readable,
     save_checkpoint,
 )
 from nppac.training.transitions import transitions
@@ -138,3 +143,111 @@ def test_visited_states_come_oldest_first_with_the_references_answers(tmp_path, 
     obs, stats = load_visited(tmp_path / "c.npz")
     assert obs[:, 0].tolist() == stats.loc[:, 0].tolist() == rows
     assert stats.scale.shape == (len(rows), ACTION_DIM)
+
+
+@pytest.fixture
+def two(tmp_path):
+    """A directory with two generations."""
+    for epoch in (1, 2):
+        progress = replace(PROGRESS, epoch=epoch)
+        save_checkpoint(tmp_path / "checkpoint.npz", progress, trained_state(), ring(8, 5))
+    return tmp_path
+
+
+def newest(directory):
+    return load_newest(directory, fresh_state(), empty_replay(8, OBS_DIM, ACTION_DIM))
+
+
+def test_two_generations_are_kept(two, capsys):
+    assert {path.name for path in two.iterdir()} == {"checkpoint.npz", "checkpoint.previous.npz"}
+    assert newest(two)[0].epoch == 2
+    shutil.copy(two / "checkpoint.previous.npz", two / "checkpoint.npz")
+    assert newest(two)[0].epoch == 1
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_checkpoint_there_is_none(tmp_path):
+    assert newest(tmp_path) is None
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(two, capsys):
+    (two / "checkpoint.npz").write_bytes(b"half")
+    path, _ = newest_readable(two, lambda path: load_state(path, fresh_state()))
+    assert path.name == "checkpoint.previous.npz"
+    assert (two / "checkpoint.npz").read_bytes() == b"half"  # who only looks changes nothing
+    assert newest(two)[0].epoch == 1
+    assert (two / "checkpoint.damaged.npz").read_bytes() == b"half"
+    err = capsys.readouterr().err
+    assert "checkpoint.npz" in err
+    assert "checkpoint.previous.npz, is used instead" in err
+    save_checkpoint(two / "checkpoint.npz", PROGRESS, trained_state(), ring(8, 5))
+    assert load_checkpoint_epoch(two / "checkpoint.previous.npz") == 1
+
+
+def load_checkpoint_epoch(path):
+    return load_checkpoint(path, fresh_state(), empty_replay(8, OBS_DIM, ACTION_DIM))[0].epoch
+
+
+def test_a_missing_checkpoint_gives_way_to_the_one_before(two, capsys):
+    (two / "checkpoint.npz").unlink()
+    assert newest(two)[0].epoch == 1
+    assert "is missing" in capsys.readouterr().err
+
+
+def test_two_damaged_checkpoints_are_refused_and_kept(two):
+    for path in two.iterdir():
+        path.write_bytes(b"half")
+    with pytest.raises(UserError, match=r"checkpoint\.npz"):
+        newest(two)
+    assert {path.name for path in two.iterdir()} == {"checkpoint.npz", "checkpoint.previous.npz"}
+
+
+def test_edited_checkpoints_are_refused(two):
+    path, rng = two / "checkpoint.npz", np.random.default_rng(0)
+    whole = path.read_bytes()
+    for place in rng.choice(len(whole), 100, replace=False):
+        edited = bytearray(whole)
+        edited[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(edited)
+        with pytest.raises(DamagedCheckpoint, match=r"checkpoint\.npz"):
+            load_state(path, fresh_state())
+
+
+def test_rewritten_checkpoints_are_refused(two):
+    path, rng = two / "checkpoint.npz", np.random.default_rng(0)
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files if name != "checksum"}
+        kept = archive["checksum"]
+    for name, array in arrays.items():
+        changed = array.copy().reshape(-1)
+        if not changed.size:
+            continue
+        changed.view(np.uint8)[rng.integers(changed.nbytes)] ^= 1
+        np.savez(path, **{**arrays, name: changed.reshape(array.shape), "checksum": kept})
+        with pytest.raises(DamagedCheckpoint, match="checksum"):
+            load_state(path, fresh_state())
+
+
+@pytest.mark.parametrize("name", ["replay/.reward", "replay/.obs", "state/.policy.trunk.biases[0]"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused_with_their_place(two, name, value):
+    path = two / "checkpoint.npz"
+    arrays = read_arrays(path)
+    array = arrays[name].copy()
+    array[3] = value
+    write_arrays(path, {**arrays, name: array})
+    message = rf"{value:g} in '{re.escape(name)}' at \[3"
+    with pytest.raises(UserError, match=message):
+        newest(two)
+    if name.startswith("state"):
+        with pytest.raises(UserError, match=message):
+            load_state(path, fresh_state())
+
+
+def test_an_incomplete_checkpoint_is_refused(two):
+    arrays = read_arrays(two / "checkpoint.npz")
+    for name in ("progress/epoch", "replay/position", "replay/size"):
+        rest = {key: array for key, array in arrays.items() if key != name}
+        write_arrays(two / "checkpoint.npz", rest)
+        with pytest.raises(DamagedCheckpoint, match="no complete checkpoint"):
+            load_checkpoint_epoch(two / "checkpoint.npz")

@@ -4,11 +4,12 @@ from typing import get_args
 
 import pytest
 
+from nppac.agents.common.paper_settings import PAPER
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.methods import METHODS
+from nppac.agents.registry import METHODS
 from nppac.agents.schedule import Schedule
 from nppac.training.config import RunConfig, read_config, to_json
-from nppac.training.presets import PAPER, Preset, preset
+from nppac.training.presets import Preset, preset
 from nppac.utils.errors import UserError
 from nppac.utils.provenance import provenance
 from toy_task import make_config

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from learning_task import known_settings
-from nppac.agents.methods import METHODS
+from nppac.agents.common.paper_settings import PAPER
+from nppac.agents.registry import METHODS
 from nppac.demos import demos_from_episodes, save_demos
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.references import NetworkConfig
 from nppac.tasks import action_dim, get_task, make_env
 from nppac.tasks.rollout import rollout
-from nppac.training.presets import PAPER, preset
+from nppac.training.presets import preset
 from nppac.training.runs import start_run
 
 pytestmark = pytest.mark.slow

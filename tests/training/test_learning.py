@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from learning_task import EPISODES, OWN, STEPS, TASK, cloned, demonstrate, learned
-from nppac.agents.methods import METHODS
+from nppac.agents.registry import METHODS
 from nppac.utils.provenance import commit
 
 SEEDS = range(int(os.environ.get("NPPAC_LEARNING_SEEDS", "1")))

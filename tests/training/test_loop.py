@@ -206,7 +206,7 @@ def test_offline_updates_without_rewards_are_refused(tmp_path):
 
 def test_the_first_steps_are_random_as_far_as_told(tmp_path):
     schedule = replace(SCHEDULE, random_steps=30, replay_capacity=1000, updates_per_step=0.0)
-    timid = replace(AGENT, exploration=0.0)  # its own actions are nearly nothing
+    timid = replace(AGENT, exploration_noise=0.0)  # its own actions are nearly nothing
     actions = np.asarray(run(tmp_path, schedule, agent=timid).replay.storage.action)
     assert np.abs(actions[:40]).mean() == pytest.approx(0.5, abs=0.1)  # whole epochs of 20
     assert np.abs(actions[40:]).max() < 0.1

@@ -2,11 +2,14 @@ from typing import get_args
 
 import pytest
 
-from nppac.agents.methods import METHODS
+from nppac.agents.common.paper_settings import PAPER
+from nppac.agents.registry import METHODS
 from nppac.demos import embedded_names
 from nppac.tasks import TASKS
-from nppac.training.presets import PAPER, Preset, default_method, preset
+from nppac.training.presets import Preset, default_method, preset
 from nppac.utils.errors import UserError
+
+BASELINES = sorted(METHODS.keys() - {"nppac", "nppac-anchored", "brac"})
 
 
 def test_the_papers_settings_are_the_papers():
@@ -83,3 +86,15 @@ def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(UserError, match=r"Unknown preset 'papper'\. Did you mean 'paper'\?"):
         preset("door", name="papper")
     assert {"nppac", "sac"} <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("task", PAPER)
+def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
+    ours, papers = preset(task, name, "paper").schedule, PAPER[task].schedule
+    assert ours.eval_episodes == papers.eval_episodes
+    if name == "dapg":  # on-policy: in whole iterations, and evaluated after each
+        assert papers.steps <= ours.steps < papers.steps + ours.epoch_steps
+        assert ours.eval_every == ours.epoch_steps == ours.replay_capacity
+    else:
+        assert (ours.steps, ours.eval_every) == (papers.steps, papers.eval_every)

@@ -39,7 +39,7 @@ def test_a_runs_policy_is_that_of_its_checkpoint(finished):
 def test_a_run_without_a_checkpoint_has_no_policy_yet(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(to_json(make_config())))
     with pytest.raises(UserError, match=r"no checkpoint yet.*nppac resume"):
-        load_run_policy(tmp_path)
+        load_run_policy(tmp_path, trust=True)
 
 
 def test_an_evaluation_follows_from_its_seed_and_needs_an_episode():

@@ -1,6 +1,5 @@
 import json
 import shutil
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -11,19 +10,20 @@ from nppac.demos.for_task import load_task_demos
 from nppac.evaluation.metrics import load_metrics
 from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.tasks import get_task
+from nppac.tasks.rollout import FailedEnvironment
 from nppac.training import problem
 from nppac.training.config import read_config
-from nppac.training.problem import check_demos, make_problem
 from nppac.training.restore import load_run_policy
 from nppac.training.runs import resume_run, start_run
 from nppac.utils.errors import UserError
-from nppac.utils.files import TEMPORARY, directory_lock, write_arrays
+from nppac.utils.files import TEMPORARY, directory_lock
 from toy_task import (
     ACTION_DIM,
     AGENT,
     OBS_DIM,
     SCHEDULE,
     TASK,
+    Reach,
     assert_same_run,
     expert,
     make_config,
@@ -53,7 +53,7 @@ def test_a_finished_run_has_its_record(finished, gp_config):
     files = {path.name for path in finished.iterdir()}
     assert files == {
         *("config.json", "metrics.csv", "summary.json"),
-        *("checkpoint.npz", "reference.npz"),
+        *("checkpoint.npz", "checkpoint.previous.npz", "reference.npz"),
     }
     assert read_config(finished) == gp_config
     assert json.loads((finished / "config.json").read_text())["provenance"]["command"]
@@ -277,10 +277,8 @@ def test_actions_that_may_be_in_the_robots_units_are_questioned(tmp_path, capsys
     load_task_demos(spec, str(demos), None)
     assert capsys.readouterr().err == ""  # recorded by the project itself, which scales
     save_demos(tmp_path / "foreign.npz", replace(load_demos(demos), metadata={}))
-    load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
-    assert "taken to be in [-1, 1], where the environment's own bounds are [-2, 2]" in (
-        capsys.readouterr().err
-    )
+    with pytest.raises(UserError, match=r"own bounds are \[-2, 2\].*--demo-actions environment"):
+        load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
 
 
 def test_a_run_that_only_learns_offline_has_no_speed(tmp_path, demos):
@@ -322,52 +320,84 @@ def test_what_had_to_be_mended_is_said(tmp_path, capsys):
     assert out == ""
 
 
-def test_a_damaged_checkpoint_is_named(tmp_path, finished):
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path, finished, capsys):
     shutil.copytree(finished, tmp_path / "run")
     path = tmp_path / "run" / "checkpoint.npz"
     path.write_bytes(path.read_bytes()[:1000])
+    load_run_policy(tmp_path / "run")
+    resume_run(tmp_path / "run")
+    assert capsys.readouterr().err.count("checkpoint.previous.npz, is used instead") == 2
+    assert_same_run(tmp_path / "run", finished)
+
+
+def test_checkpoints_that_are_all_damaged_are_named(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    for name in ("checkpoint.npz", "checkpoint.previous.npz"):
+        path = tmp_path / "run" / name
+        path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(UserError, match=r"checkpoint\.npz"):
         resume_run(tmp_path / "run")
-    write_arrays(path, {"format": np.array(99)})
-    with pytest.raises(UserError, match="not a checkpoint of this version"):
-        load_run_policy(tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("settings", "read"),
-    [
-        ({"method": "nppac"}, False),
-        ({"method": "sac"}, False),
-        ({"method": "rlpd"}, True),
-        ({"method": "sacfd"}, True),
-        ({"schedule": replace(SCHEDULE, demos_in_replay=True)}, True),
-        ({"schedule": replace(SCHEDULE, offline_updates=1)}, True),
-        ({"agent": replace(AGENT, offline_ratio=0.5)}, True),
-    ],
-)
-def test_rewards_are_the_tasks_where_they_are_read(demos, settings, read):
-    config, spec = make_config(**settings), replace(get_task(TASK), reward="success")
-    loaded = load_task_demos(spec, demos, None)
-    assert loaded.stack("rewards").max() < 0  # a distance, recorded without the task's transform
-    problem = make_problem(config, spec, loaded, UniformReference(ACTION_DIM))
-    rewards = np.concatenate([episode.rewards for episode in problem.demos])
-    expected = loaded.stack("successes") if read else loaded.stack("rewards")
-    np.testing.assert_array_equal(rewards, expected)
-    with pytest.raises(UserError, match="needs demonstrations") if read else nullcontext():
-        check_demos(config, None)
+def test_a_run_without_its_checkpoint_keeps_its_history(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "run")
+    for name in ("checkpoint.npz", "checkpoint.previous.npz"):
+        (tmp_path / "run" / name).unlink()
+    with pytest.raises(UserError, match=r"metrics up to step 100 but no checkpoint.*Restore"):
+        resume_run(tmp_path / "run")
+    assert (tmp_path / "run" / "metrics.csv").read_bytes() == (
+        finished / "metrics.csv"
+    ).read_bytes()
 
 
-def test_demonstrations_without_rewards_that_are_read_are_refused(tmp_path, demos):
-    with np.load(demos) as archive:
-        arrays = {k: archive[k] for k in archive.files if k not in ("rewards", "successes")}
-    write_arrays(tmp_path / "bare.npz", arrays)
-    bare = str(tmp_path / "bare.npz")
-    start_run(
-        make_config(
-            demos=bare, schedule=replace(SCHEDULE, steps=20, eval_every=20, checkpoint_every=20)
-        ),
-        tmp_path / "unread",
+def test_what_a_killed_start_left_is_no_obstacle(tmp_path):
+    (tmp_path / f".config.json.abc{TEMPORARY}").write_text('{"task": ')
+    config = make_config(schedule=replace(SCHEDULE, steps=20))
+    assert start_run(config, tmp_path)["env_steps"] == 20
+    assert not list(tmp_path.glob(f".*{TEMPORARY}"))
+
+
+def test_a_directory_that_may_not_be_listed_is_named(tmp_path, monkeypatch):
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(tmp_path), "iterdir", refuse)
+    with pytest.raises(UserError, match=r"Cannot use the directory .*Permission denied"):
+        start_run(make_config(), tmp_path)
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), ValueError("boom")])
+def test_an_environment_that_fails_leaves_the_run_to_be_resumed(
+    tmp_path, monkeypatch, gp_config, finished, error
+):
+    inner, steps = Reach.step, 0
+
+    def step(env, action):
+        nonlocal steps
+        steps += 1
+        if steps == 100:
+            raise error
+        return inner(env, action)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Reach, "step", step)
+        with pytest.raises(FailedEnvironment) as caught:
+            start_run(gp_config, tmp_path / "my run")
+    *_, shown, remedy = str(caught.value).splitlines()
+    assert shown.startswith("The environment failed at step")
+    assert remedy == f"Mend it, then continue with: nppac resume '{tmp_path / 'my run'}'"
+    assert "raise error" in str(caught.value)
+    resume_run(tmp_path / "my run")
+    assert_same_run(tmp_path / "my run", finished)
+
+
+def test_the_callback_sees_each_row_that_is_written(tmp_path):
+    rows = []
+    start_run(make_config(), tmp_path / "run", callback=rows.append)
+    assert [row["env_steps"] for row in rows] == [20, 40, 60, 80, 100]
+    resume_run(tmp_path / "run", 120, callback=rows.append)
+    assert rows[-1]["env_steps"] == 120
+    metrics = load_metrics(tmp_path / "run" / "metrics.csv")
+    np.testing.assert_array_equal(
+        metrics["train_return_mean"][1:], [row["train_return_mean"] for row in rows]
     )
-    with pytest.raises(UserError, match=r"bare\.npz have no rewards.*demos relabel .*bare\.npz"):
-        start_run(make_config(demos=bare, method="sacfd"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()

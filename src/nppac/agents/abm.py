@@ -1,24 +1,25 @@
 """ABM (Siegel et al., 2020): a policy improved upon a prior that imitates only what went well."""
 
-from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
-from nppac.agents.common.actor_critic import ActorCritic, Scalar, Values, require_positive
+from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.losses import imitation_loss, td_target
-from nppac.agents.common.sampling import gradient_step, sample_often, value_each
+from nppac.agents.common.optimise import gradient_step, init_optimiser
+from nppac.agents.common.paper_settings import reduced, scheduled, without_reference
+from nppac.agents.common.sampling import sample_actions, sample_values
+from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, make_policy
-from nppac.types import Batch, Family, NStepOutcome
+from nppac.types import Batch, Family, NStepOutcome, Obs, Scalar, Values, ValueSamples
+from nppac.utils.settings import Count, Finite, Positive, Widths, settings
 
 LOG_TEMPERATURE_MIN = -18.0
-
-Sampled = Float[Array, "count batch"]
 
 
 class ABMState(NamedTuple):
@@ -35,38 +36,37 @@ class ABMState(NamedTuple):
     temperature_optimiser: optax.OptState
 
 
-@dataclass(frozen=True)
+@settings
 class ABM(ActorCritic):
-    """Settings of ABM with MPO as its improvement."""
+    """Settings of ABM with MPO as its policy improvement.
+
+    prior:  J = -E[1[R_{t:N} - V̂(s) ≥ 0] log π_prior(a|s)]
+    policy: J = -E_s[Σ_k w_k log π(a_k|s)], a_k ~ π_prior, w = softmax_k(Q(s, a_k) / η)
+    """
 
     head: HeadName = "constant_scale"
     """Head of policy and prior."""
-    policy_hidden: tuple[int, ...] = (256, 256, 256, 256)
+    policy_hidden: Widths = (256, 256, 256, 256)
     """Widths of the hidden layers of policy and prior."""
-    n_step: int = 10
-    """N: rewarded steps before the value of a state stands for the rest of the return."""
-    value_samples: int = 4
+    n_step: Count = 10
+    """N: steps of reward in a return before it bootstraps with the value of a state."""
+    value_samples: Count = 4
     """Actions of the policy that the value of a state averages over."""
-    prior_samples: int = 20
+    prior_samples: Count = 20
     """Actions of the prior that the policy is improved on."""
-    kl_limit: float = 0.1
-    """ε: how far the improved distribution may be from the prior."""
-    log_temperature: float = 1.0
-    """Starting value of log η."""
-    temperature_rate: float = 1e-2
+    kl_limit: Positive = 0.1
+    """ε: largest KL of the improved distribution to the prior."""
+    log_temperature: Finite = 1.0
+    """Initial value of log η."""
+    temperature_rate: Positive = 1e-2
     """Adam's step size for log η."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "n_step", "value_samples", "prior_samples", "kl_limit")
-        require_positive(self, "temperature_rate")
-
     def batch_spec(self, batch_size: int) -> BatchSpec:
-        """Replayed transitions and what came of each."""
+        """Replayed transitions with their n-step outcomes."""
         return BatchSpec(batch_size, n_step=self.n_step, discount=self.discount)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> ABMState:
-        """Policy, critics, a prior of the policy's make, and the starting temperature."""
+        """Policy, critics, a prior with the policy's architecture, and the initial temperature."""
         networks = self.networks(key, obs_dim, action_dim)
         prior_key = jax.random.fold_in(key, 2)
         prior = make_policy(prior_key, self.head, obs_dim, action_dim, self.policy_hidden)
@@ -74,9 +74,11 @@ class ABM(ActorCritic):
         return ABMState(
             **networks._asdict(),
             prior=prior,
-            prior_optimiser=self.policy_optimiser().init(prior),
+            prior_optimiser=init_optimiser(self.policy_optimiser(), prior),
             log_temperature=log_temperature,
-            temperature_optimiser=optax.adam(self.temperature_rate).init(log_temperature),
+            temperature_optimiser=init_optimiser(
+                optax.adam(self.temperature_rate), log_temperature
+            ),
         )
 
     def update(
@@ -91,10 +93,10 @@ class ABM(ActorCritic):
         state, policy_info = self.update_policy(state, batch, policy_key)
         return state, {**critic_info, **prior_info, **policy_info}
 
-    def value(self, state: ABMState, obs: Float[Array, "batch o"], key: PRNGKeyArray) -> Values:
-        """V̂(s) = E_{a ~ π}[min_i Q̄_i(s, a)] over a few actions."""
-        actions = sample_often(state.policy, obs, key, self.value_samples)
-        return jnp.mean(jnp.min(value_each(state.target_critic, obs, actions), axis=0), axis=0)
+    def value(self, state: ABMState, obs: Obs, key: PRNGKeyArray) -> Values:
+        """V̂(s) = E_{a ~ π}[min_i Q̄_i(s, a)], averaged over `value_samples` actions."""
+        actions = sample_actions(state.policy, obs, key, self.value_samples)
+        return jnp.mean(jnp.min(sample_values(state.target_critic, obs, actions), axis=0), axis=0)
 
     def update_prior(
         self, state: ABMState, batch: Batch, key: PRNGKeyArray
@@ -117,9 +119,9 @@ class ABM(ActorCritic):
     def update_policy(
         self, state: ABMState, batch: Batch, key: PRNGKeyArray
     ) -> tuple[ABMState, Info]:
-        """One step of imitating the prior's samples, weighted by their value; then the dual's."""
-        actions = sample_often(state.prior, batch.obs, key, self.prior_samples)
-        q = jnp.min(value_each(state.critic, batch.obs, actions), axis=0)
+        """One step of imitating the prior's samples, weighted by value; then one of the dual."""
+        actions = sample_actions(state.prior, batch.obs, key, self.prior_samples)
+        q = jnp.min(sample_values(state.critic, batch.obs, actions), axis=0)
         weights = improvement_weights(q, jnp.exp(state.log_temperature))
 
         def loss(policy: Policy) -> tuple[Scalar, None]:
@@ -144,22 +146,41 @@ def n_step_return(outcome: NStepOutcome, value: Values) -> Values:
     return outcome.reward + outcome.discount * value
 
 
-def improvement_weights(q: Sampled, temperature: Scalar | float) -> Sampled:
-    """w_k = softmax over the samples of Q(s, a_k) / η."""
+def improvement_weights(q: ValueSamples, temperature: Scalar | float) -> ValueSamples:
+    """w_k = softmax_k(Q(s, a_k) / η) over the samples."""
     return jax.nn.softmax(q / temperature, axis=0)
 
 
-def improvement_loss(log_prob: Sampled, weights: Sampled) -> Scalar:
+def improvement_loss(log_prob: ValueSamples, weights: ValueSamples) -> Scalar:
     """-E_s[Σ_k w_k log π(a_k|s)], with w a constant."""
     return -jnp.mean(jnp.sum(jax.lax.stop_gradient(weights) * log_prob, axis=0))
 
 
-def temperature_dual(q: Sampled, temperature: Scalar | float, limit: float) -> Scalar:
+def temperature_dual(q: ValueSamples, temperature: Scalar | float, limit: float) -> Scalar:
     """G(η) = η (ε + E_s[log (1/K) Σ_k exp(Q(s, a_k) / η)])."""
     log_mean = jax.nn.logsumexp(q / temperature, axis=0) - jnp.log(q.shape[0])
     return temperature * (limit + jnp.mean(log_mean))
 
 
-def weights_kl(weights: Sampled) -> Values:
+def weights_kl(weights: ValueSamples) -> Values:
     """Σ_k w_k log(K w_k): KL of the improved distribution to the prior, from its samples."""
     return jnp.sum(weights * jnp.log(jnp.maximum(weights * len(weights), 1e-30)), axis=0)
+
+
+def abm_recipe(task: str, preset: Preset) -> Recipe:
+    """The authors' settings, with offline updates on the demonstrations."""
+    recipe = scheduled(without_reference(task, ABM()), demos_in_replay=True, offline_updates=25_000)
+    return recipe if preset == "paper" else reduced(recipe)
+
+
+register_method(
+    Method(
+        name="abm",
+        agent=ABM,
+        regulariser="implicit KL",
+        needs="episodes",
+        reference="uniform",
+        summary="MPO from a prior that imitates what went well.",
+        recipe=abm_recipe,
+    )
+)

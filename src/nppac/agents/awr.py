@@ -1,39 +1,45 @@
 """AWR (Peng et al., 2019): the policy imitates stored episodes, weighted by their advantage."""
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from nppac.agents.base import Info
-from nppac.agents.common.actor_critic import Scalar, apply, require_not_negative, require_positive
 from nppac.agents.common.episodic import (
     EpisodicAgent,
     Scaling,
-    descend_minibatches,
-    explained_variance,
     filled,
-    unscaled,
+    identity_scaling,
+    step_trunk,
+    value_report,
 )
-from nppac.agents.common.returns import Rows, generalised_advantage, standardised
+from nppac.agents.common.optimise import (
+    Optimiser,
+    descend_minibatches,
+    init_optimiser,
+)
+from nppac.agents.common.paper_settings import reduced, scheduled, without_reference
+from nppac.agents.common.returns import RowValues, generalised_advantage, standardised
+from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.agents.replay import Replay, sample_rows
 from nppac.nn.critics import CRITIC_LAST_BOUND
 from nppac.nn.distributions import normal_kl
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import LinearPolicy
-from nppac.types import DemoBatch, Family, ReferenceStats
+from nppac.types import Actions, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
+from nppac.utils.settings import Count, NonNegative, Positive, settings
 
-ADVANTAGE_EPSILON = 1e-5
-LAST_BOUND = 0.01
+AWR_ADVANTAGE_EPSILON = 1e-5
+AWR_LAST_BOUND = 0.01
 
 
 class AWRState(NamedTuple):
-    """Everything that learns; the policy's scale does not."""
+    """Everything that learns; the policy's scale is fixed."""
 
     policy: LinearPolicy
     critic: MLP
@@ -42,73 +48,64 @@ class AWRState(NamedTuple):
     scaling: Scaling
 
 
-@dataclass(frozen=True)
+@settings
 class AWR(EpisodicAgent):
-    """Settings of AWR; an epoch ends with steps of the value network, then of the policy."""
+    """Settings of AWR; an epoch ends with steps of the value network, then of the policy.
 
-    policy_updates: int = 1_000
+    J_π = -E[w log π(a|s)] + c · ½ E[Σ_d max(|μ_d(s)| - 1, 0)²],    w = min(exp(Ã / T), limit)
+    """
+
+    policy_updates: Count = 1_000
     """Gradient steps of the policy at the end of each epoch."""
-    policy_learning_rate: float = 5e-5
+    policy_learning_rate: Positive = 5e-5
     """Step size of the policy's stochastic gradient descent."""
-    critic_learning_rate: float = 1e-2
+    critic_learning_rate: Positive = 1e-2
     """Step size of the value network's stochastic gradient descent."""
-    momentum: float = 0.9
-    """Momentum of both."""
-    scale: float = 0.4
+    momentum: NonNegative = 0.9
+    """Momentum of policy and value network."""
+    scale: Positive = 0.4
     """σ of the policy in every state and dimension; it is not learned."""
-    advantage_scale: float = 1.0
+    advantage_scale: Positive = 1.0
     """T: standardised advantages are divided by it before they are exponentiated."""
-    weight_limit: float = 20.0
-    """No transition counts more than this."""
-    box_weight: float = 10.0
-    """Weight of the loss that keeps the policy's mean inside the box of actions."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive(self, "policy_updates", "policy_learning_rate", "critic_learning_rate")
-        require_positive(self, "scale", "advantage_scale", "weight_limit")
-        require_not_negative(self, "momentum", "box_weight")
+    weight_limit: Positive = 20.0
+    """Largest weight of a transition."""
+    box_weight: NonNegative = 10.0
+    """c: weight of the loss that keeps the policy's mean inside the action box."""
 
     @property
     def updates_per_epoch(self) -> int:
         """Gradient steps that one call of `learn` makes."""
         return self.critic_updates + self.policy_updates
 
-    def policy_optimiser(self) -> Any:
-        """What the policy's mean is fitted with."""
+    def policy_optimiser(self) -> Optimiser:
+        """The optimiser of the policy's mean."""
         return optax.sgd(self.policy_learning_rate, momentum=self.momentum)
 
-    def critic_optimiser(self) -> Any:
-        """What the value network is fitted with."""
+    def critic_optimiser(self) -> Optimiser:
+        """The optimiser of the value network."""
         return optax.sgd(self.critic_learning_rate, momentum=self.momentum)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> AWRState:
         """Fresh networks."""
         policy_key, critic_key = jax.random.split(key)
-        trunk = MLP(policy_key, obs_dim, self.policy_hidden, action_dim, LAST_BOUND)
-        trunk = glorot(trunk, policy_key, LAST_BOUND)
+        trunk = MLP(policy_key, obs_dim, self.policy_hidden, action_dim, AWR_LAST_BOUND)
+        trunk = glorot(trunk, policy_key, AWR_LAST_BOUND)
         critic = glorot(self.make_critic(critic_key, obs_dim), critic_key, CRITIC_LAST_BOUND)
         return AWRState(
             policy=LinearPolicy(trunk, jnp.full(action_dim, math.log(self.scale))),
             critic=critic,
-            policy_optimiser=self.policy_optimiser().init(trunk),
-            critic_optimiser=self.critic_optimiser().init(critic),
-            scaling=unscaled(obs_dim),
+            policy_optimiser=init_optimiser(self.policy_optimiser(), trunk),
+            critic_optimiser=init_optimiser(self.critic_optimiser(), critic),
+            scaling=identity_scaling(obs_dim),
         )
 
     def sample(
-        self,
-        state: AWRState,
-        obs: Float[Array, "batch o"],
-        reference: ReferenceStats | None,
-        key: PRNGKeyArray,
-    ) -> Float[Array, "batch d"]:
+        self, state: AWRState, obs: Obs, reference: ReferenceStats | None, key: PRNGKeyArray
+    ) -> Actions:
         """Actions sampled from the policy."""
         return state.policy.sample(state.scaling.scaled(obs), key)[0]
 
-    def mode(
-        self, state: AWRState, obs: Float[Array, "batch o"], reference: ReferenceStats | None
-    ) -> Float[Array, "batch d"]:
+    def mode(self, state: AWRState, obs: Obs, reference: ReferenceStats | None) -> Actions:
         """The policy's mean."""
         return state.policy.mode(state.scaling.scaled(obs))
 
@@ -124,13 +121,7 @@ class AWR(EpisodicAgent):
             policy = LinearPolicy(trunk, state.policy.log_scale)
             return self.policy_loss(policy, obs, demo_batch.action, ones)
 
-        value, grads = jax.value_and_grad(loss)(state.policy.trunk)
-        trunk, optimiser = apply(
-            self.policy_optimiser(), state.policy.trunk, grads, state.policy_optimiser
-        )
-        policy = LinearPolicy(trunk, state.policy.log_scale)
-        state = state._replace(policy=policy, policy_optimiser=optimiser)
-        return state, {"pretrain_loss": value}
+        return step_trunk(state, loss, self.policy_optimiser())
 
     def learn(
         self,
@@ -140,27 +131,27 @@ class AWR(EpisodicAgent):
         key: PRNGKeyArray,
         family: Family,
     ) -> tuple[AWRState, Info]:
-        """Values towards the λ-returns; then the policy, by returns from the new values."""
+        """Fit the values to the λ-returns; then the policy, with returns from the new values."""
         critic_key, policy_key = jax.random.split(key)
         inside = filled(replay)
-        scaling = unscaled(replay.storage.obs.shape[-1]).extended(replay.storage.obs, inside)
+        scaling = identity_scaling(replay.storage.obs.shape[-1]).extended(
+            replay.storage.obs, inside
+        )
         state = state._replace(scaling=scaling)
         returns, _ = self.estimate(state, replay)
         state, critic_info = self.fit_critic(state, replay, returns, critic_key)
         estimate = self.estimate(state, replay)
-        advantage = generalised_advantage(estimate.returns, estimate.value)
+        advantage = generalised_advantage(*estimate)
         weights = imitation_weights(advantage, inside, self.advantage_scale, self.weight_limit)
         state, policy_info = self.fit_policy(state, replay, weights, policy_key)
-        info = {
-            "value": jnp.average(estimate.value, weights=inside),
-            "explained_variance": explained_variance(estimate, inside),
+        info = value_report(estimate, inside) | {
             "mean_weight": jnp.average(weights, weights=inside),
             "limited": jnp.average(weights >= self.weight_limit, weights=inside),
         }
         return state, {**critic_info, **policy_info, **info}
 
     def fit_policy(
-        self, state: AWRState, replay: Replay, weights: Rows, key: PRNGKeyArray
+        self, state: AWRState, replay: Replay, weights: RowValues, key: PRNGKeyArray
     ) -> tuple[AWRState, Info]:
         """Steps on the weighted imitation of the replay."""
         obs, old = state.scaling.scaled(replay.storage.obs), state.policy
@@ -184,11 +175,7 @@ class AWR(EpisodicAgent):
         return state._replace(policy=policy, policy_optimiser=optimiser), info
 
     def policy_loss(
-        self,
-        policy: LinearPolicy,
-        obs: Float[Array, "batch o"],
-        action: Float[Array, "batch d"],
-        weights: Float[Array, " batch"],
+        self, policy: LinearPolicy, obs: Obs, action: Actions, weights: Values
     ) -> Scalar:
         """-E[w log π(a|s)] + c · box(μ(s)), with w a constant."""
         outside = box_violation(policy.mode(obs))
@@ -196,11 +183,11 @@ class AWR(EpisodicAgent):
 
 
 def glorot(network: MLP, key: PRNGKeyArray, last: float) -> MLP:
-    """The network with weights uniform within √(6 / (inputs + outputs)), and no biases.
+    """The network with weights uniform within √(6 / (inputs + outputs)) and zero biases.
 
-    The last layer's are within `last`: at first the values must not drown the rewards. Plain
-    gradient descent, unlike Adam, is as fast as its weights are large: the authors' step sizes go
-    with this beginning.
+    The last layer's weights are within `last`, so that the first values are small beside the
+    rewards. The speed of plain gradient descent, unlike Adam's, depends on the size of the weights:
+    the authors' step sizes belong to this initialisation.
     """
     bounds = [math.sqrt(6.0 / sum(weight.shape)) for weight in network.weights[:-1]] + [last]
     keys = jax.random.split(key, len(bounds))
@@ -212,12 +199,43 @@ def glorot(network: MLP, key: PRNGKeyArray, last: float) -> MLP:
     return eqx.tree_at(lambda mlp: (mlp.weights, mlp.biases), network, (weights, biases))
 
 
-def imitation_weights(advantage: Rows, inside: Rows, scale: float, limit: float) -> Rows:
+def imitation_weights(
+    advantage: RowValues, inside: RowValues, scale: float, limit: float
+) -> RowValues:
     """W = min(exp(Ã / T), limit), with Ã the advantage standardised over the filled rows."""
-    advantage = standardised(advantage, inside, ADVANTAGE_EPSILON)
+    advantage = standardised(advantage, inside, AWR_ADVANTAGE_EPSILON)
     return jnp.minimum(jnp.exp(advantage / scale), limit)
 
 
-def box_violation(mean: Float[Array, "batch d"]) -> Scalar:
+def box_violation(mean: Actions) -> Scalar:
     """½ E[Σ_d max(|μ_d| - 1, 0)²]."""
     return 0.5 * jnp.mean(jnp.sum(jnp.maximum(jnp.abs(mean) - 1.0, 0.0) ** 2, axis=-1))
+
+
+def awr_recipe(task: str, preset: Preset) -> Recipe:
+    """Epochs of 2,500 steps, so that evaluations fall between them; the authors' have 2,048."""
+    agent = AWR(
+        scale=0.2 if task == "ant" else 0.4,
+        policy_learning_rate=2.5e-5 if task == "walker2d" else 5e-5,
+    )
+    recipe = scheduled(
+        without_reference(task, agent),
+        demos_in_replay=True,
+        epoch_steps=2_500,
+        warmup_steps=0,
+        replay_capacity=50_000,
+    )
+    return recipe if preset == "paper" else reduced(recipe)
+
+
+register_method(
+    Method(
+        name="awr",
+        agent=AWR,
+        regulariser="implicit KL",
+        needs="episodes",
+        reference="uniform",
+        summary="Advantage-weighted regression on episodes.",
+        recipe=awr_recipe,
+    )
+)

@@ -1,26 +1,27 @@
-"""What training asks of an agent, whatever its method."""
+"""The protocol between training and an agent of any method."""
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from nppac.agents.replay import Replay
-from nppac.types import Batch, DemoBatch, Family, ReferenceStats
+from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar
 
 State = Any
-"""A pytree of arrays: networks, optimiser states and whatever else a method learns."""
+"""A pytree of arrays that a method defines: networks, optimiser states, counters."""
 
-Info = dict[str, Float[Array, ""]]
+Info = dict[str, Scalar]
 """Scalars that an update reports, averaged over an epoch into the run's metrics."""
 
 
 class BatchSpec(NamedTuple):
-    """What one update is given: how many rows, from where, and how many steps after each.
+    """The minibatch that one update takes.
 
-    With `minibatches` the batch has a leading axis of that length, be it 1; without, it has none.
-    Rows of demonstrations follow the replayed ones.
+    `replayed` rows of the replay are followed by `demonstrated` rows of the demonstrations. If
+    `minibatches` is a number, even 1, the batch has a leading axis of that length. With `n_step`
+    the batch holds what follows each transition, with rewards discounted by `discount`.
     """
 
     replayed: int
@@ -31,11 +32,11 @@ class BatchSpec(NamedTuple):
 
 
 class Actor(Protocol):
-    """Hashable settings and pure functions of a state, compiled once per task shape."""
+    """Hashable settings with pure functions of a state, which are compiled once for each task."""
 
     @property
     def anchored(self) -> bool:
-        """Whether to act it must be told what the reference says."""
+        """Whether acting needs the reference's statistics."""
         ...
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> State:
@@ -49,42 +50,36 @@ class Actor(Protocol):
         ...
 
     def sample(
-        self,
-        state: State,
-        obs: Float[Array, "batch o"],
-        reference: ReferenceStats | None,
-        key: PRNGKeyArray,
-    ) -> Float[Array, "batch d"]:
-        """Actions to explore with; `reference` is None unless the agent is anchored."""
+        self, state: State, obs: Obs, reference: ReferenceStats | None, key: PRNGKeyArray
+    ) -> Actions:
+        """Exploring actions; `reference` is None unless the agent is anchored."""
         ...
 
-    def mode(
-        self, state: State, obs: Float[Array, "batch o"], reference: ReferenceStats | None
-    ) -> Float[Array, "batch d"]:
-        """Deterministic actions to be evaluated."""
+    def mode(self, state: State, obs: Obs, reference: ReferenceStats | None) -> Actions:
+        """Deterministic actions, for evaluation."""
         ...
 
 
 @runtime_checkable
 class MinibatchAgent(Actor, Protocol):
-    """A method that learns from minibatches of transitions, in any order."""
+    """A method that learns from random minibatches of transitions."""
 
     def batch_spec(self, batch_size: int) -> BatchSpec:
-        """What an update takes."""
+        """The minibatch that an update takes."""
         ...
 
     def update(
         self, state: State, batch: Batch, key: PRNGKeyArray, family: Family
     ) -> tuple[State, Info]:
-        """One gradient step on everything that learns."""
+        """One gradient step of everything that learns."""
         ...
 
 
 @runtime_checkable
 class ReplayAgent(Actor, Protocol):
-    """A method that learns from whole episodes: from all of the replay, in the order of time.
+    """A method that learns from whole episodes: from the whole replay, in the order of time.
 
-    An on-policy method is one whose replay holds no more than an epoch.
+    An on-policy method has a replay that holds exactly one epoch.
     """
 
     @property
@@ -95,7 +90,7 @@ class ReplayAgent(Actor, Protocol):
     def learn(
         self, state: State, replay: Replay, demos: Replay | None, key: PRNGKeyArray, family: Family
     ) -> tuple[State, Info]:
-        """All that an epoch's end brings."""
+        """All gradient steps at the end of an epoch."""
         ...
 
 
@@ -103,8 +98,8 @@ Agent = MinibatchAgent | ReplayAgent
 
 
 def split_rows(batch: Batch, replayed: int) -> tuple[Batch, Batch]:
-    """A minibatch's replayed rows, and its rows of demonstrations; of several, those of each."""
-    rows = batch.reward.ndim - 1  # behind the axis of minibatches, where there are several
+    """The replayed and the demonstrated rows of a minibatch, or of each of several."""
+    rows = batch.reward.ndim - 1  # after the axis of minibatches, if there is one
     columns, treedef = jax.tree.flatten(batch)
     pairs = [jnp.split(column, [replayed], axis=rows) for column in columns]
     first, rest = (treedef.unflatten(part) for part in zip(*pairs, strict=True))

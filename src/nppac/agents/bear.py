@@ -1,37 +1,52 @@
 """BEAR (Kumar et al., 2019): the policy stays within the support of a learned behaviour model."""
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
+from pydantic import Field
 
 from nppac.agents.base import Info
-from nppac.agents.common.actor_critic import (
-    ActorCritic,
-    Scalar,
-    Values,
-    require_not_negative,
-    require_positive,
-)
+from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.cvae import CVAE
 from nppac.agents.common.losses import td_target
-from nppac.agents.common.sampling import gradient_step, own_key, sample_often, value_each
+from nppac.agents.common.optimise import gradient_step, init_optimiser
+from nppac.agents.common.paper_settings import reduced, scheduled, without_reference
+from nppac.agents.common.sampling import sample_actions, sample_values, state_key
+from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, TanhNormalPolicy
-from nppac.types import Batch, Family, ReferenceStats
+from nppac.types import (
+    Actions,
+    ActionSamples,
+    AnyArray,
+    Batch,
+    Family,
+    Obs,
+    ReferenceStats,
+    Scalar,
+    Values,
+)
 from nppac.utils.errors import UserError
+from nppac.utils.settings import (
+    Count,
+    Fraction,
+    NaturalNumber,
+    NonNegative,
+    Positive,
+    Widths,
+    settings,
+)
 
-Kernel = Literal["laplacian", "gaussian"]
-Samples = Float[Array, "count batch d"]
+MMDKernel = Literal["laplacian", "gaussian"]
 LOG_MULTIPLIER_MIN, LOG_MULTIPLIER_MAX = -5.0, 10.0
 MMD_EPSILON = 1e-6
 
 
 class BEARState(NamedTuple):
-    """Everything that learns, and how often it has."""
+    """Everything that learns, and the number of updates so far."""
 
     policy: Policy
     critic: CriticEnsemble
@@ -45,44 +60,41 @@ class BEARState(NamedTuple):
     updates: Int[Array, ""]
 
 
-@dataclass(frozen=True)
+@settings
 class BEAR(ActorCritic):
-    """Settings of BEAR."""
+    """Settings of BEAR.
+
+    J_π = E[-min_i Q_i(s, a) + e^ν (MMD(s) - ε)]; ν ascends the same function
+    y = r + γ m max_k [λ min_i Q̄_i(s', a_k) + (1 - λ) max_i Q̄_i(s', a_k)]
+    """
 
     head: HeadName = "tanh_normal"
     """Policy head; samples are compared before they are squashed, so it must be this one."""
-    cvae_hidden: tuple[int, ...] = (256, 256)
+    cvae_hidden: Annotated[Widths, Field(min_length=1)] = (256, 256)
     """Widths of the behaviour model's hidden layers; the authors' are 750, 750."""
-    mmd_kernel: Kernel = "laplacian"
+    mmd_kernel: MMDKernel = "laplacian"
     """Kernel of the discrepancy between policy and behaviour model."""
-    mmd_width: float = 50.0
+    mmd_width: Positive = 50.0
     """σ of the kernel, in exp(-‖x - y‖₁ / 2σ) or exp(-‖x - y‖² / 2σ)."""
-    mmd_samples: int = 10
-    """Samples of each side that the discrepancy is estimated from."""
-    mmd_limit: float = 0.05
-    """ε: the discrepancy that the policy may have."""
-    multiplier_rate: float = 1e-3
+    mmd_samples: Count = 10
+    """Samples of policy and behaviour model that the discrepancy is estimated from."""
+    mmd_limit: NonNegative = 0.05
+    """ε: largest discrepancy that the constraint allows."""
+    multiplier_rate: Positive = 1e-3
     """Adam's step size for ν, the logarithm of the constraint's multiplier."""
-    warmup_updates: int = 0
-    """First updates, in which the policy heeds the constraint alone and not the critics."""
-    target_samples: int = 10
+    warmup_updates: NaturalNumber = 0
+    """Number of first updates in which the policy follows the constraint and not the critics."""
+    target_samples: Count = 10
     """Actions of the policy whose best value is the critics' target."""
-    target_minimum: float = 0.75
-    """Weight of the least critic in that value; the greatest has the rest."""
-    act_samples: int = 1
-    """Act with the best of so many samples by the first critic; 1: with the policy itself."""
+    target_minimum: Fraction = 0.75
+    """λ: weight of the smallest critic in that value; the largest has 1 - λ."""
+    act_samples: Count = 1
+    """Number of samples from which the first critic chooses the action; 1: the policy alone."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "mmd_width", "mmd_samples", "multiplier_rate", "target_samples")
-        require_positive(self, "act_samples")
-        require_not_negative(self, "mmd_limit", "warmup_updates")
         if self.head != "tanh_normal":
-            raise UserError(f"BEAR's policy head is 'tanh_normal', not '{self.head}'.")
-        if min(self.cvae_hidden, default=0) < 1:
-            raise UserError("'cvae_hidden' needs one layer at least, of width 1 at least.")
-        if not 0 <= self.target_minimum <= 1:
-            raise UserError(f"'target_minimum' is {self.target_minimum}; it is a share, 0 to 1.")
+            raise UserError(f"'head' is '{self.head}'; BEAR needs 'tanh_normal'.")
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> BEARState:
         """Policy, critics, behaviour model, and a multiplier of one."""
@@ -92,9 +104,9 @@ class BEAR(ActorCritic):
         return BEARState(
             **networks._asdict(),
             cvae=cvae,
-            cvae_optimiser=self.optimiser().init(cvae),
+            cvae_optimiser=init_optimiser(self.optimiser(), cvae),
             log_multiplier=log_multiplier,
-            multiplier_optimiser=optax.adam(self.multiplier_rate).init(log_multiplier),
+            multiplier_optimiser=init_optimiser(optax.adam(self.multiplier_rate), log_multiplier),
             updates=jnp.zeros((), jnp.int32),
         )
 
@@ -117,8 +129,8 @@ class BEAR(ActorCritic):
 
     def target(self, state: BEARState, batch: Batch, key: PRNGKeyArray) -> Values:
         """The critics' target at the best of several actions of the policy."""
-        actions = sample_often(state.policy, batch.next_obs, key, self.target_samples)
-        q = value_each(state.target_critic, batch.next_obs, actions)
+        actions = sample_actions(state.policy, batch.next_obs, key, self.target_samples)
+        q = sample_values(state.target_critic, batch.next_obs, actions)
         next_q = best_value(q, self.target_minimum)
         return td_target(batch.reward, batch.discount_mask, next_q, self.discount)
 
@@ -128,11 +140,11 @@ class BEAR(ActorCritic):
         """One step down the Lagrangian in the policy, and one up in the multiplier."""
         policy_key, cvae_key = jax.random.split(key)
         behaviour = state.cvae.sample(batch.obs, cvae_key, self.mmd_samples)
-        heeds_critics = (state.updates >= self.warmup_updates).astype(jnp.float32)
+        uses_critics = (state.updates >= self.warmup_updates).astype(jnp.float32)
 
         def loss(policy: Policy) -> tuple[Scalar, tuple[Values, Values]]:
             raw = unsquashed_samples(policy, batch.obs, policy_key, self.mmd_samples)
-            q = jnp.min(state.critic(batch.obs, jnp.tanh(raw[0])), axis=0) * heeds_critics
+            q = jnp.min(state.critic(batch.obs, jnp.tanh(raw[0])), axis=0) * uses_critics
             discrepancy = mmd(raw, behaviour, self.mmd_kernel, self.mmd_width)
             value = lagrangian(q, discrepancy, state.log_multiplier, self.mmd_limit)
             return value, (q, discrepancy)
@@ -150,45 +162,35 @@ class BEAR(ActorCritic):
         return state, {**info, **own}
 
     def sample(
-        self,
-        state: BEARState,
-        obs: Float[Array, "batch o"],
-        reference: ReferenceStats | None,
-        key: PRNGKeyArray,
-    ) -> Float[Array, "batch d"]:
-        """Exploring actions: each the best of `act_samples`."""
+        self, state: BEARState, obs: Obs, reference: ReferenceStats | None, key: PRNGKeyArray
+    ) -> Actions:
+        """Exploring actions, each the best of `act_samples`."""
         if self.act_samples == 1:
             return super().sample(state, obs, reference, key)
         keys = jax.random.split(key, self.act_samples)
-        actions = jax.vmap(lambda k: state.policy.explore(obs, k, self.exploration))(keys)
+        actions = jax.vmap(lambda k: state.policy.explore(obs, k, self.exploration_noise))(keys)
         return best_action(state.critic, obs, actions)
 
-    def mode(
-        self, state: BEARState, obs: Float[Array, "batch o"], reference: ReferenceStats | None
-    ) -> Float[Array, "batch d"]:
-        """The policy's mode, or the best of samples whose noise is each state's own."""
+    def mode(self, state: BEARState, obs: Obs, reference: ReferenceStats | None) -> Actions:
+        """The policy's mode, or the best of samples whose noise is a function of the state."""
         if self.act_samples == 1:
             return state.policy.mode(obs)
         keys = jax.random.split(jax.random.key(0), self.act_samples)
-        draw = jax.vmap(lambda o, k: state.policy.sample(o, own_key(k, o))[0], in_axes=(0, None))
+        draw = jax.vmap(lambda o, k: state.policy.sample(o, state_key(k, o))[0], in_axes=(0, None))
         actions = jax.vmap(draw, in_axes=(None, 0))(obs, keys)
         return best_action(state.critic, obs, actions)
 
 
-def unsquashed_samples(
-    policy: Policy, obs: Float[Array, "batch o"], key: PRNGKeyArray, count: int
-) -> Samples:
-    """Reparameterised samples of a squashed policy, before the squashing."""
+def unsquashed_samples(policy: Policy, obs: Obs, key: PRNGKeyArray, count: int) -> ActionSamples:
+    """Reparameterised samples of a squashed policy, before squashing."""
     assert isinstance(policy, TanhNormalPolicy)
     loc, scale = policy.loc_scale(obs)
     return loc + scale * jax.random.normal(key, (count, *loc.shape))
 
 
-def best_action(
-    critic: CriticEnsemble, obs: Float[Array, "batch o"], actions: Samples
-) -> Float[Array, "batch d"]:
-    """Of several actions at each state the one that the first critic values most."""
-    best = jnp.argmax(value_each(critic, obs, actions)[0], axis=0)
+def best_action(critic: CriticEnsemble, obs: Obs, actions: ActionSamples) -> Actions:
+    """At each state the action that the first critic values most."""
+    best = jnp.argmax(sample_values(critic, obs, actions)[0], axis=0)
     return jnp.take_along_axis(actions, best[None, :, None], axis=0)[0]
 
 
@@ -198,13 +200,15 @@ def best_value(q: Float[Array, "n count batch"], minimum: float) -> Values:
     return jnp.max(mixed, axis=0)
 
 
-def mmd(x: Samples, y: Float[Array, "other batch d"], kernel: Kernel, width: float) -> Values:
+def mmd(
+    x: ActionSamples, y: Float[AnyArray, "other batch d"], kernel: MMDKernel, width: float
+) -> Values:
     """MMD = √(k̄xx + k̄yy - 2 k̄xy + 1e-6), k = exp(-‖·‖₁ / 2σ) or exp(-‖·‖² / 2σ).
 
-    The means are of k - 1, which leaves the sum as it is and keeps its digits where k is near 1.
+    The means are of k - 1, which gives the same sum without cancellation where k is near 1.
     """
 
-    def mean_kernel(x: Array, y: Array) -> Values:
+    def mean_kernel(x: AnyArray, y: AnyArray) -> Values:
         apart = jnp.abs(x[:, None] - y[None])
         distance = jnp.sum(apart if kernel == "laplacian" else apart**2, axis=-1)
         return jnp.mean(jnp.expm1(-distance / (2.0 * width)), axis=(0, 1))
@@ -214,5 +218,27 @@ def mmd(x: Samples, y: Float[Array, "other batch d"], kernel: Kernel, width: flo
 
 
 def lagrangian(q: Values, discrepancy: Values, log_multiplier: Scalar, limit: float) -> Scalar:
-    """E[-Q(s, a) + e^ν (MMD(s) - ε)]: the policy descends it, ν ascends."""
+    """E[-Q(s, a) + e^ν (MMD(s) - ε)]: the policy minimises it, ν maximises it."""
     return jnp.mean(-q + jnp.exp(log_multiplier) * (discrepancy - limit))
+
+
+def bear_recipe(task: str, preset: Preset) -> Recipe:
+    """25,000 offline updates; in the first four fifths of them the policy ignores the critics."""
+    agent = BEAR(warmup_updates=20_000)
+    recipe = scheduled(
+        without_reference(task, agent), demos_in_replay=True, offline_updates=25_000, batch_size=256
+    )
+    return recipe if preset == "paper" else reduced(recipe)
+
+
+register_method(
+    Method(
+        name="bear",
+        agent=BEAR,
+        regulariser="other divergence",
+        needs="rewards",
+        reference="uniform",
+        summary="Stays in a learned behaviour's support.",
+        recipe=bear_recipe,
+    )
+)

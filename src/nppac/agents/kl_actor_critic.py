@@ -1,37 +1,31 @@
 """The KL-regularised actor-critic of the paper.
 
-N-PPAC, BRAC, SAC, SACfD and RLPD are this one agent: with a Gaussian-process, a network or a
-uniform reference, with demonstrations in the replay, or with many critics.
+N-PPAC, BRAC, SAC, SACfD and RLPD are this one agent with different references, different numbers of
+critics, and with or without demonstrations in their minibatches.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
-from nppac.agents.common.actor_critic import (
-    ActorCritic,
-    Networks,
-    Scalar,
-    Values,
-    apply,
-    require_not_negative,
-    require_positive,
-)
+from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
+from nppac.agents.common.optimise import apply_gradient, init_optimiser
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
 from nppac.nn.policies import GaussianPolicy, Policy
-from nppac.types import Batch, DemoBatch, Family, ReferenceStats
+from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
+from nppac.utils.settings import Count, Finite, Positive, ProperFraction, settings
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
+"""A term that a method adds to the policy's loss."""
 
 
 class KLActorCriticState(NamedTuple):
@@ -46,57 +40,57 @@ class KLActorCriticState(NamedTuple):
     temperature_optimiser: optax.OptState
 
 
-@dataclass(frozen=True)
+@settings
 class KLActorCritic(ActorCritic):
-    """Settings of the agent; its methods are pure functions of a state."""
+    """Settings of the agent; its methods are pure functions of a state.
 
-    asks_reference: ClassVar[bool] = True
+    y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])
+    J_π(φ) = E[α (log π(a|s) - log π0(a|s)) - min_i Q_θi(s, a)]
+    """
 
-    temperature: float = 0.1
-    """Weight α of the KL penalty; the starting value where it is tuned."""
+    uses_reference: ClassVar[bool] = True
+
+    temperature: Positive = 0.1
+    """Weight α of the KL penalty; the initial value if it is tuned."""
     tune_temperature: bool = False
     """Adapt α so that the KL meets `target_kl`."""
-    target_kl: float | None = None
-    """KL that a tuned α aims at; by default the one that gives SAC's entropy, `entropy_target`."""
-    entropy_target: float = -1.0
-    """Entropy that a tuned α aims at, in nats per dimension of the action."""
+    target_kl: Finite | None = None
+    """Target KL of a tuned α; by default it follows from `entropy_target`, as in SAC."""
+    entropy_target: Finite = -1.0
+    """Target entropy of a tuned α, in nats per action dimension."""
     kl: Literal["sample", "closed", "mean"] = "sample"
     """KL from samples, in closed form, or of the means alone; the last two need Gaussians."""
-    kl_samples: int = 1
-    """Samples that an estimate of the KL averages over."""
+    kl_samples: Count = 1
+    """Number of samples that the sampled KL averages over."""
     backup_kl: bool = True
-    """Whether the critics' target holds the KL penalty too."""
-    utd_ratio: int = 1
-    """Steps of the critics, on minibatches of their own, for each step of the policy."""
-    num_min_qs: int | None = None
-    """Number of critics, drawn anew each time, whose minimum is the target; by default all."""
+    """Whether the critics' target includes the KL penalty."""
+    utd_ratio: Count = 1
+    """Critic steps, each on its own minibatch, for each policy step."""
+    num_min_qs: Count | None = None
+    """Number of randomly chosen critics whose minimum is the target; by default all."""
     policy_value: Literal["min", "mean"] = "min"
-    """What the policy climbs: the least of the critics, or their mean."""
-    offline_ratio: float = 0.0
-    """Share of each minibatch that is drawn from the demonstrations; they need rewards then."""
+    """What the policy maximises: the minimum of the critics, or their mean."""
+    offline_ratio: ProperFraction = 0.0
+    """Fraction of each minibatch that is drawn from the demonstrations, which then need rewards."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "temperature", "kl_samples", "utd_ratio")
-        require_not_negative(self, "offline_ratio")
-        if self.offline_ratio >= 1:
-            raise UserError(f"'offline_ratio' is {self.offline_ratio}; it must be less than 1.")
-        if self.num_min_qs is not None and not 1 <= self.num_min_qs <= self.num_qs:
+        if self.num_min_qs is not None and self.num_min_qs > self.num_qs:
             raise UserError(f"'num_min_qs' is {self.num_min_qs}; there are {self.num_qs} critics.")
 
     def batch_spec(self, batch_size: int) -> BatchSpec:
-        """Minibatches, each with its share of demonstrations."""
+        """`utd_ratio` minibatches, each with its fraction of demonstrations."""
         demo_batch = round(self.offline_ratio * batch_size)
         return BatchSpec(batch_size - demo_batch, demo_batch, self.utd_ratio)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> KLActorCriticState:
-        """Fresh networks and the starting temperature."""
-        networks: Networks = self.networks(key, obs_dim, action_dim)
+        """Fresh networks and the initial temperature."""
+        networks = self.networks(key, obs_dim, action_dim)
         log_temperature = jnp.asarray(math.log(self.temperature), jnp.float32)
         return KLActorCriticState(
             **networks._asdict(),
             log_temperature=log_temperature,
-            temperature_optimiser=self.optimiser().init(log_temperature),
+            temperature_optimiser=init_optimiser(self.optimiser(), log_temperature),
         )
 
     def update(
@@ -113,7 +107,7 @@ class KLActorCritic(ActorCritic):
         family: Family,
         extra_loss: ExtraLoss = lambda policy, critic: jnp.float32(0.0),
     ) -> tuple[KLActorCriticState, Info]:
-        """An update whose policy loss has something added to it."""
+        """An update whose policy loss includes `extra_loss`."""
         critic_key, policy_key = jax.random.split(key)
         if self.utd_ratio > 1:
             keys = jax.random.split(critic_key, self.utd_ratio)
@@ -159,11 +153,11 @@ class KLActorCritic(ActorCritic):
         return self.step_critic(state, batch, target)
 
     def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
-        """α beside values q; a method may measure it in their units."""
+        """The weight α of the KL; a subclass may scale it by the values q."""
         return jnp.exp(state.log_temperature)
 
     def subset(self, critic: CriticEnsemble, key: PRNGKeyArray) -> CriticEnsemble:
-        """`num_min_qs` random members, none of them twice; the others need not be asked."""
+        """`num_min_qs` random members, without replacement; the others are not evaluated."""
         if self.num_min_qs in (None, self.num_qs):
             return critic
         key = jax.random.fold_in(key, 0)
@@ -195,25 +189,25 @@ class KLActorCritic(ActorCritic):
     def update_temperature(
         self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
     ) -> KLActorCriticState:
-        """One step of α towards the target KL, where it is tuned."""
+        """One step of α towards the target KL, if α is tuned."""
         if not self.tune_temperature:
             return state
         target_kl = self.target_kl
         if target_kl is None:
-            # SAC aims at log π = d, a log-ratio of d + d ln 2 against the uniform reference.
+            # SAC's target log π = d is a log-ratio of d + d ln 2 against the uniform reference.
             target_kl = action_dim * (
                 -self.entropy_target + (LOG_2 if family == "uniform" else 0.0)
             )
-        grads = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
-        log_temperature, optimiser = apply(
-            self.optimiser(), state.log_temperature, grads, state.temperature_optimiser
+        gradient = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
+        log_temperature, optimiser = apply_gradient(
+            self.optimiser(), state.log_temperature, gradient, state.temperature_optimiser
         )
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
 
     def pretrain_step(
         self, state: KLActorCriticState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
-        """One step on J_GP(φ) = E_{s ~ D0}[KL(π(·|s) ‖ π0(·|s))]; Adam's state carries over."""
+        """One step on J_GP(φ) = E_{s ~ D0}[KL(π(·|s) ‖ π0(·|s))]; training keeps Adam's state."""
 
         def loss(policy: Policy) -> tuple[Scalar, None]:
             estimate = self.act_with_log_ratio(
@@ -227,14 +221,14 @@ class KLActorCritic(ActorCritic):
     def act_with_log_ratio(
         self,
         policy: Policy,
-        obs: Float[Array, "batch o"],
+        obs: Obs,
         stats: ReferenceStats,
         key: PRNGKeyArray,
         family: Family,
-    ) -> tuple[Float[Array, "batch d"], Values]:
+    ) -> tuple[Actions, Values]:
         """A reparameterised action and the estimate of KL(π ‖ π0) at each state."""
         policy = policy.condition_on(stats)
-        loc, scale = policy.loc_scale(obs)  # once: each use of the network is differentiated anew
+        loc, scale = policy.loc_scale(obs)  # once: each use of the network is differentiated again
         action, log_prob = policy.draw(loc, scale, key)
         if self.kl == "sample":
             ratios = [log_prob - reference_log_prob(family, stats, action)]

@@ -1,11 +1,11 @@
-"""A FIFO ring of transitions on the device, with the reference's statistics beside each state.
+"""A FIFO ring buffer of transitions on the device, with the reference's statistics at each state.
 
-The reference is frozen, so it is asked once for every new observation and its answer is stored: a
-gradient step reads two arrays and never sees a Gaussian process or a network.
+The reference is frozen, so it is queried once for every new observation and its statistics are
+stored. A gradient step reads two arrays and never evaluates a Gaussian process or a network.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ class Replay(NamedTuple):
 
     @property
     def capacity(self) -> int:
-        """How many transitions fit."""
+        """The number of transitions that fit."""
         return self.storage.reward.shape[0]
 
 
@@ -78,10 +78,10 @@ def take(replay: Replay, rows: Int[Array, "*batch"]) -> Batch:
 def n_step_outcome(
     replay: Replay, rows: Int[Array, " batch"], steps: int, discount: float
 ) -> NStepOutcome:
-    """The discounted rewards of up to `steps` steps from each row on, and where they lead.
+    """The discounted rewards of up to `steps` steps from each row on, and the state after them.
 
-    Rows of an episode follow one another in the ring, so that the next row is the next step until
-    `episode_end`; the newest row always is one.
+    Rows of an episode are consecutive in the buffer, so that the next row is the next step until
+    `episode_end`. The newest row always ends an episode.
     """
     window = (rows[:, None] + jnp.arange(steps)) % replay.capacity
     reward, mask, end = (
@@ -106,13 +106,13 @@ def n_step_outcome(
 
 
 def as_replay(batch: Batch) -> Replay:
-    """A replay that is full of exactly these transitions."""
+    """A replay that holds exactly these transitions."""
     count = jnp.array(len(batch.reward), jnp.int32)
     return Replay(jax.tree.map(jnp.asarray, batch), jnp.array(0, jnp.int32), count)
 
 
-def filled_arrays(replay: Replay) -> dict[str, Any]:
-    """The filled rows and the ring's counters as named arrays, for a checkpoint."""
+def filled_arrays(replay: Replay) -> dict[str, np.ndarray]:
+    """The filled rows and the buffer's counters as named arrays, for a checkpoint."""
     size = int(replay.size)
     leaves, _ = jax.tree_util.tree_flatten_with_path(replay.storage)
     arrays = {jax.tree_util.keystr(path): np.asarray(leaf[:size]) for path, leaf in leaves}
@@ -120,16 +120,16 @@ def filled_arrays(replay: Replay) -> dict[str, Any]:
 
 
 def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
-    """An empty replay refilled from `filled_arrays`; its ring may be another size than theirs.
+    """An empty replay refilled from `filled_arrays`, perhaps of another capacity.
 
-    A full ring of the same capacity keeps its rows where they were, so that a resumed run samples
-    what the uninterrupted one would have. Any other is laid out anew, oldest first.
+    A full buffer of the same capacity keeps its rows in place, so that a resumed run samples what
+    the uninterrupted one would have. Any other is written oldest first.
     """
     position, size = int(arrays["position"]), int(arrays["size"])
     kept = min(size, replay.capacity)
     same = size == replay.capacity
 
-    def refill(path: Any, leaf: Array) -> Array:
+    def refill(path: tuple[object, ...], leaf: Array) -> Array:
         stored = arrays.get(jax.tree_util.keystr(path))
         if stored is None:
             raise UserError(

@@ -1,39 +1,47 @@
 """SAC+BC (Nair et al., 2018): SAC whose policy also imitates a minibatch of demonstrations."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info, split_rows
-from nppac.agents.common.actor_critic import Scalar, require_not_negative, require_positive
 from nppac.agents.common.losses import imitation_loss
+from nppac.agents.common.paper_settings import (
+    is_dexterous,
+    paper_recipe,
+    reduced,
+    scheduled,
+    without_reference,
+)
 from nppac.agents.kl_actor_critic import KLActorCritic, KLActorCriticState
+from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
-from nppac.types import Batch, Family
+from nppac.types import Batch, Family, Scalar, Values
 from nppac.utils.errors import UserError
+from nppac.utils.settings import Count, NonNegative, settings
 
 
-@dataclass(frozen=True)
+@settings
 class SACBC(KLActorCritic):
-    """Settings of SAC+BC: SAC's, and the weight of imitation."""
+    """Settings of SAC+BC: SAC's, and the weight w of imitation.
 
-    asks_reference: ClassVar[bool] = False
+    J_π = J_SAC + w E_demo[-1[Q(s, a) > Q(s, π(s))] log π(a|s)], the indicator with `q_filter` only
+    """
 
-    demo_batch_size: int = 128
+    uses_reference: ClassVar[bool] = False
+
+    demo_batch_size: Count = 128
     """Demonstrated pairs in each minibatch."""
-    imitation_weight: float = 1.0
-    """Weight of the imitation loss beside SAC's own policy loss."""
+    imitation_weight: NonNegative = 1.0
+    """Weight w of the imitation loss, added to SAC's policy loss."""
     q_filter: bool = False
     """Imitate only where the critics prefer the demonstrated action to the policy's own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_positive(self, "demo_batch_size")
-        require_not_negative(self, "imitation_weight")
         if self.offline_ratio:
             raise UserError(
                 f"'offline_ratio' is {self.offline_ratio}, but SAC+BC draws 'demo_batch_size' "
@@ -41,7 +49,7 @@ class SACBC(KLActorCritic):
             )
 
     def batch_spec(self, batch_size: int) -> BatchSpec:
-        """SAC's minibatches and, behind each, the demonstrated pairs."""
+        """SAC's minibatches, each followed by the demonstrated pairs."""
         return BatchSpec(batch_size, self.demo_batch_size, self.utd_ratio)
 
     def update(
@@ -49,7 +57,7 @@ class SACBC(KLActorCritic):
     ) -> tuple[KLActorCriticState, Info]:
         """SAC's update with L_SAC + w E_demo[-log π(a|s)] as the policy's loss."""
         replayed, demo_batch = split_rows(batch, batch.reward.shape[-1] - self.demo_batch_size)
-        # The policy's step is on the last minibatch.
+        # The policy's step uses the last minibatch.
         demo_batch = jax.tree.map(lambda column: column[-1], demo_batch)
 
         def imitation(policy: Policy, critic: CriticEnsemble) -> Scalar:
@@ -64,7 +72,7 @@ class SACBC(KLActorCritic):
         imitated = {"demo_log_prob": jnp.mean(log_prob), "imitated": jnp.mean(mask)}
         return state, {**info, **imitated}
 
-    def preferred(self, policy: Policy, critic: CriticEnsemble, demo_batch: Batch):
+    def preferred(self, policy: Policy, critic: CriticEnsemble, demo_batch: Batch) -> Values:
         """1[Q(s, a) > Q(s, π(s))] with the filter, 1 without."""
         if not self.q_filter:
             return jnp.ones(len(demo_batch.obs))
@@ -72,3 +80,33 @@ class SACBC(KLActorCritic):
         return (jnp.min(critic(demo_batch.obs, demo_batch.action), axis=0) > own).astype(
             jnp.float32
         )
+
+
+def sac_bc_recipe(task: str, preset: Preset) -> Recipe:
+    """SAC's settings; on the dexterous tasks next to no entropy, as its authors have it.
+
+    An unsquashed policy gains entropy without limit outside the box. With rewards of 0 and 1 the
+    critics would then learn little else.
+    """
+    paper, dexterous = cast(KLActorCritic, paper_recipe(task).agent), is_dexterous(task)
+    agent = SACBC(
+        head=paper.head,
+        policy_hidden=paper.policy_hidden,
+        temperature=1e-3 if dexterous else 1.0,
+        tune_temperature=not dexterous,
+    )
+    recipe = scheduled(without_reference(task, agent), demos_in_replay=True)
+    return recipe if preset == "paper" else reduced(recipe)
+
+
+register_method(
+    Method(
+        name="sac-bc",
+        agent=SACBC,
+        regulariser="other divergence",
+        needs="rewards",
+        reference="uniform",
+        summary="SAC with a behaviour-cloning loss.",
+        recipe=sac_bc_recipe,
+    )
+)

@@ -1,5 +1,11 @@
 """The command line; only this package knows how arguments are parsed."""
 
-from nppac.cli.main import main
+import sys
+
+try:
+    from nppac.cli.main import main
+except KeyboardInterrupt:  # the imports take seconds
+    print("Stopped.", file=sys.stderr)
+    raise SystemExit(130) from None
 
 __all__ = ["main"]

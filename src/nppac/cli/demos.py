@@ -73,15 +73,17 @@ def demos_inspect(path: DemosSource, task: OptionalTask = None) -> None:
 def demos_convert(
     source: DemosSource,
     out: Annotated[Positional[Path], tyro.conf.arg(metavar="FILE")],
+    env_id: Annotated[str | None, tyro.conf.arg(metavar="ID")] = None,
 ) -> None:
     """Convert demonstrations of any known format to nppac's npz.
 
     Args:
         source: A file, a Minari id or an embedded name.
         out: The npz file to write.
+        env_id: The environment to name, in place of the one that the file names.
 
     """
-    for note in convert(source, out):
+    for note in convert(source, out, env_id):
         print(note)
     print(f"{source} -> {out}")
 
@@ -94,6 +96,7 @@ def demos_record(
     only_successes: bool = False,
     min_return: Annotated[float | None, tyro.conf.arg(metavar="RETURN")] = None,
     seed: int = EVALUATION_SEED,
+    trust: bool = False,
 ) -> None:
     """Roll a trained policy out and keep its episodes as demonstrations.
 
@@ -105,9 +108,10 @@ def demos_record(
         only_successes: Keep only episodes that end in success; others are run but dropped.
         min_return: Keep only episodes that return at least this much.
         seed: Seed of the episodes.
+        trust: Import the modules that a run from elsewhere names.
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task)
+    act, task = acting_policy(policy, task, trust)
     spec = get_task(task)
 
     def good(episode: Episode) -> bool:

@@ -39,6 +39,7 @@ def distill(
     epochs: OptionalCount = DistillConfig.epochs,
     eval_episodes: int = 100,
     seed: int = DistillConfig.seed,
+    trust: bool = False,
 ) -> None:
     """Distil a run's policy into a plain network, to be deployed with NumPy alone.
 
@@ -56,6 +57,7 @@ def distill(
         epochs: Passes over all states in each round; by default as many as make 10,000 updates.
         eval_episodes: Episodes that both are judged on at the end; 0 for none.
         seed: Seed of the episodes, of the initial weights and of the minibatches.
+        trust: Import the modules that a run from elsewhere names.
 
     """
     config = DistillConfig(hidden, rounds, episodes, epochs, seed)
@@ -64,7 +66,7 @@ def distill(
     path = run / POLICY_FILE if out is None else out
     if path.is_dir():
         raise UserError(f"{path} is a directory. Give --out the name of a file.")
-    teacher = load_teacher(run, config.replayed)
+    teacher = load_teacher(run, config.replayed, trust=trust)
     spec = get_task(teacher.config.task)
     envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
     student, course = distill_teacher(envs, teacher.act, teacher.replayed, config, spec.name)

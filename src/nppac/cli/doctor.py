@@ -12,6 +12,7 @@ from nppac.cli.arguments import Choice, OptionalDemos
 from nppac.cli.show import console
 from nppac.diagnostics import Diagnosis
 from nppac.diagnostics.doctor import doctor
+from nppac.diagnostics.probes import WAYS
 from nppac.plotting.doctor import draw_diagnosis
 from nppac.references import GPConfig, NetworkConfig
 from nppac.training.presets import preset
@@ -21,12 +22,6 @@ from nppac.utils.provenance import provenance
 
 DIAGNOSIS_FILE = "diagnosis.json"
 FIGURE_FILE = "doctor.png"
-FAMILIAR = {
-    "random": "random directions",
-    "principal": "principal directions",
-    "rollout": "own rollouts",
-}
-"""The ways off the data in words."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +33,7 @@ class DoctorArgs:
     4 collapses: it falls, so the reference is surest where it knows least.
     5 exploding: it is so small that KL and gradient are beyond use.
     6 broken: the reference does not answer with finite locations and positive scales.
+    7 narrow: on the data itself it is so small that a policy can hardly move away.
     1 and 2 are mistakes in what the command was given.
     """
 
@@ -119,7 +115,7 @@ def show_diagnosis(diagnosis: Diagnosis) -> None:
     for way, off in diagnosis.off_data.items():
         ratios = (f"{off.ratio:.3g}", f"{off.harmonic_mean_ratio:.3g}")
         cells = (str(off.states), f"{off.variance:.3g}", *ratios)
-        table.add_row(FAMILIAR[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
+        table.add_row(WAYS[way], *cells, f"{off.kl:.3g}", f"{off.gradient:.3g}")
     console().print(table)
     print(
         f"Medians. Off the data: {limits.off_data:g} standard deviation per dimension or more, "

@@ -8,7 +8,7 @@ import tyro
 from rich.table import Table
 
 import nppac
-from nppac.agents.methods import METHODS, Needs
+from nppac.agents.registry import METHODS, Needs
 from nppac.cli.compilation import keep_compiled_programs
 from nppac.cli.demos import (
     demos_convert,
@@ -21,6 +21,7 @@ from nppac.cli.distill import distill
 from nppac.cli.doctor import doctor_command
 from nppac.cli.fit import fit, references
 from nppac.cli.policies import compare, evaluate, render
+from nppac.cli.report import report
 from nppac.cli.reproduce import reproduce
 from nppac.cli.show import console
 from nppac.cli.training import resume, train
@@ -52,7 +53,7 @@ def methods() -> None:
     table = Table(*names, width=width, padding=0, collapse_padding=True)
     for name, method in METHODS.items():
         needs = NEEDS_IN_WORDS[method.needs]
-        table.add_row(name, method.family, needs, method.reference, method.summary)
+        table.add_row(name, method.regulariser, needs, method.reference, method.summary)
     table.columns[0].no_wrap = True
     table.columns[2].no_wrap = width >= METHODS_WIDTH
     table.columns[-1].overflow = "fold"
@@ -67,6 +68,7 @@ RAW: dict[str, Callable[[Sequence[str]], None]] = {
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume,
     "compare": compare,
+    "report": report,
     "evaluate": evaluate,
     "render": render,
     "distill": distill,

@@ -1,7 +1,6 @@
 """Commands that use trained policies: `compare`, `evaluate` and `render`."""
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +10,17 @@ from rich.table import Table
 from nppac.cli.arguments import EVALUATION_SEED, OptionalTask, PolicyPath, Positional
 from nppac.cli.show import console, show, text_of
 from nppac.deploy import numpy_policy as plain_policy
-from nppac.evaluation.compare import evaluation_measure, evaluation_summary, group_runs
+from nppac.evaluation.compare import (
+    default_threshold,
+    evaluation_measure,
+    group_runs,
+    load_evaluated,
+    standings,
+)
 from nppac.evaluation.evaluate import evaluate_policy
-from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.plotting.ends import draw_ends
 from nppac.plotting.learning_curve import draw_learning_curves
+from nppac.plotting.numbers import interval_text, steps_text
 from nppac.references import load_reference
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import Act
@@ -32,36 +37,36 @@ def compare(
     runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
     out: Path = Path("comparison.png"),
     ends: bool = False,
+    threshold: Annotated[float | None, tyro.conf.arg(metavar="LEVEL")] = None,
 ) -> None:
     """Compare runs on one task: a table of methods over seeds, and their learning curves.
 
-    Runs of one method whose settings differ have rows of their own.
+    Runs of one method whose settings, budgets, demonstrations or evaluation episodes differ have
+    rows of their own.
 
     Args:
         runs: Directories of runs, of one task and any methods and seeds.
         out: The picture to draw.
         ends: Draw only where each run ended: curves of many settings cannot be told apart.
+        threshold: Count the steps until this level is held for three evaluations; by default 0.9
+            successes, or nine tenths of the way from the lowest start to the best end.
     """
     groups = group_runs({run: to_json(read_config(run)) for run in runs})
-    task, methods = read_config(runs[0]).task, {}
-    table = Table("method", "runs", "steps", "at start", "at end", "best")
-    for method, group in groups.items():
-        methods[method] = [load_metrics(run / METRICS_FILE) for run in group]
-        steps = max(int(metrics["env_steps"][-1]) for metrics in methods[method])
-        cells = [_mean_and_spread(values) for values in evaluation_summary(methods[method])]
-        table.add_row(method, str(len(group)), f"{steps:,}", *cells)
+    methods = {name: [load_evaluated(run) for run in group] for name, group in groups.items()}
     measure = evaluation_measure([m for group in methods.values() for m in group])
-    print(f"{task}: {measure}, mean over runs (lowest to highest)")
+    level = default_threshold(methods) if threshold is None else threshold
+    names = ("method", "seeds", "steps", "at start", "at end", "best")
+    table = Table(*names, f"steps to {text_of(float(level))}")
+    for row in standings(methods, [level]):
+        done = " to ".join(f"{steps:,}" for steps in sorted(set(row.steps)))
+        cells = [interval_text(interval) for interval in (row.start, row.end, row.best)]
+        table.add_row(row.name, str(row.runs), done, *cells, steps_text(row.reached[0]))
+    task = read_config(runs[0]).task
+    print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
     console().print(table)
     draw = draw_ends if ends else draw_learning_curves
     draw(methods, out, title=task)
     print(f"Picture: {out}")
-
-
-def _mean_and_spread(values: Sequence[float]) -> str:
-    """Mean over seeds, and the lowest and highest of them."""
-    mean = sum(values) / len(values)
-    return f"{text_of(mean)} ({text_of(min(values))} to {text_of(max(values))})"
 
 
 def evaluate(
@@ -70,6 +75,7 @@ def evaluate(
     task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
+    trust: bool = False,
 ) -> None:
     """Evaluate a run's policy, a distilled one, or a reference's mean, over many episodes.
 
@@ -79,10 +85,11 @@ def evaluate(
         task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
         json: Also write the result, with the command and commit, to this file.
+        trust: Import the modules that a run from elsewhere names.
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task)
+    act, task = acting_policy(policy, task, trust)
     result = evaluate_policy(get_task(task), act, episodes, seed)
     shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
     show(f"{policy} on {task}, {episodes} episodes", shown)
@@ -100,6 +107,7 @@ def render(
     episodes: int = 1,
     task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
+    trust: bool = False,
 ) -> None:
     """Film a policy; works without a display.
 
@@ -109,26 +117,27 @@ def render(
         episodes: Number of episodes to film.
         task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
+        trust: Import the modules that a run from elsewhere names.
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task)
+    act, task = acting_policy(policy, task, trust)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)
     print(f"{out}: {len(filmed)} episode(s), {frames} steps")
 
 
-def acting_policy(path: Path, task: str | None) -> tuple[Any, str]:
+def acting_policy(path: Path, task: str | None, trust: bool = False) -> tuple[Any, str]:
     """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
         raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
     act: Act
     if path.is_dir():
-        config, act = load_run_policy(path)
+        config, act = load_run_policy(path, trust=trust)
         task = task or config.task
     elif plain_policy.kind_of(path) == plain_policy.KIND:
         act = plain_policy.load_numpy_policy(path)
-        task = task or task_from_file(path, act.task)
+        task = task or (act.task if trust else task_from_file(path, act.task))
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:

@@ -10,7 +10,7 @@ from nppac.cli.arguments import Positional
 from nppac.cli.show import console
 from nppac.reproduce import FIGURES
 from nppac.reproduce import reproduce as make
-from nppac.reproduce.maps import PAPER_TASKS
+from nppac.reproduce.maps import MAPPED_TASKS
 from nppac.utils.errors import UserError, unknown_name
 
 
@@ -53,7 +53,7 @@ def sources_of(pairs: tuple[str, ...]) -> dict[str, str]:
         task, equals, source = pair.partition("=")
         if not equals or not source:
             raise UserError(f"'{pair}' names no demonstrations of a task. Write TASK=SOURCE.")
-        if task not in PAPER_TASKS:
-            raise unknown_name("task of the paper", task, PAPER_TASKS)
+        if task not in MAPPED_TASKS:
+            raise unknown_name("task of the paper", task, MAPPED_TASKS)
         sources[task] = source
     return sources

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar, cast
 import tyro
 
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.methods import get_method
+from nppac.agents.registry import get_method
 from nppac.agents.schedule import Schedule
 from nppac.cli.arguments import Choice, OptionalCount, OptionalDemos, RunPath
 from nppac.cli.show import flatten, show
@@ -20,9 +20,9 @@ from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.references import GPConfig, NetworkConfig
 from nppac.training.config import RunConfig
 from nppac.training.directory import CONFIG_FILE
-from nppac.training.loop import Interrupted
 from nppac.training.presets import Preset, default_method, preset
 from nppac.training.runs import resume_run, start_run
+from nppac.training.signals import Interrupted, exit_code
 
 A = TypeVar("A")
 
@@ -92,26 +92,27 @@ def train(argv: Sequence[str]) -> None:
     _guard(directory, lambda: start_run(config, directory))
 
 
-def resume(run: RunPath, steps: OptionalCount = None) -> None:
+def resume(run: RunPath, steps: OptionalCount = None, trust: bool = False) -> None:
     """Continue a run that was stopped or killed, exactly where its last checkpoint left it.
 
     Args:
         run: Directory of the run.
         steps: New total of environment steps, to extend a finished run.
+        trust: Import the modules that a run from elsewhere names.
 
     """
-    _guard(run, lambda: resume_run(run, steps))
+    _guard(run, lambda: resume_run(run, steps, trust=trust))
 
 
 def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
     """Run training work; show the summary at its end and how to resume if it was stopped."""
     try:
         summary = work()
-    except (Interrupted, KeyboardInterrupt):
+    except (Interrupted, KeyboardInterrupt) as stop:
         begun = (directory / CONFIG_FILE).exists()
         remedy = f"Continue with: nppac resume {shlex.quote(str(directory))}"
         print(f"Stopped. {remedy if begun else 'Nothing was written yet.'}", file=sys.stderr)
-        raise SystemExit(130) from None
+        raise SystemExit(exit_code(stop)) from None
     picture = directory / "curve.png"
     metrics = load_metrics(directory / METRICS_FILE)
     draw_learning_curves({summary["method"]: [metrics]}, picture, title=directory.name)

@@ -1,5 +1,6 @@
 """A set of demonstrations: episodes, where they came from, and the arrays that a reference fits."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -55,6 +56,18 @@ class Demos:
     def has_rewards(self) -> bool:
         """Whether every episode knows its rewards."""
         return bool(self.episodes) and all(e.rewards is not None for e in self.episodes)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over all arrays, their shapes and the ends of the episodes."""
+        digest = hashlib.sha256()
+        for episode in self.episodes:
+            for key in ("observations", "actions", "rewards", "successes"):
+                array = getattr(episode, key)
+                digest.update(f"{key}{None if array is None else array.shape}".encode())
+                digest.update(b"" if array is None else np.ascontiguousarray(array).data)
+            digest.update(str(episode.terminated).encode())
+        return digest.hexdigest()
 
     def stack(self, key: str, extra: int = 0) -> np.ndarray:
         """An array of all episodes, with `extra` rows beyond one per action from each."""

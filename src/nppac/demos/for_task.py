@@ -1,47 +1,65 @@
-"""Demonstrations as a task wants them: of its shapes, its length and its units."""
+"""Demonstrations as a task wants them: of its environment, its shapes, its length and its units."""
 
 import dataclasses
+import re
 import sys
-from typing import Any
-
-import gymnasium
 
 from nppac.demos.data import Demos
 from nppac.demos.load import load_demos
+from nppac.demos.metadata import ENV_ID, Units
+from nppac.demos.units import in_normalised_units
 from nppac.demos.validate import validate
 from nppac.tasks import TaskSpec, action_dim, make_env, obs_dim
+from nppac.utils.errors import UserError
+
+_VARIANT = re.compile(r"(Sparse|Dense)?(-v\d+)?$")
+"""What ids of one robot differ by: its reward and its version."""
 
 
-def load_task_demos(spec: TaskSpec, source: str | None, episodes: int | None) -> Demos | None:
-    """The demonstrations, cut to the task's length and checked against its shapes."""
+def load_task_demos(
+    spec: TaskSpec, source: str | None, episodes: int | None, actions: Units = "auto"
+) -> Demos | None:
+    """The demonstrations, cut to the task's length and checked against its shapes.
+
+    `actions` says which units the file's actions are in; "auto" asks the file.
+    """
     if source is None:
         return None
     demos = load_demos(source)
     if episodes is not None:
         demos = demos.first(episodes)
+    notes = _origin_notes(demos, spec, source)
     env = make_env(spec)
-    demos, notes = validate(
-        demos, obs_dim=obs_dim(env), action_dim=action_dim(env), task_name=spec.name
-    )
-    notes += _units_note(demos, env)
-    limit = env.spec.max_episode_steps if env.spec else None
-    env.close()
-    for note in notes:
+    try:
+        demos = in_normalised_units(demos, env, actions, source, action_dim(env))
+        demos, mended = validate(
+            demos, obs_dim=obs_dim(env), action_dim=action_dim(env), task_name=spec.name
+        )
+        limit = env.spec.max_episode_steps if env.spec else None
+    finally:
+        env.close()
+    for note in notes + mended:
         print(f"{source}: {note}", file=sys.stderr)
     demos = demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
     return _time_limits_as_such(demos, limit, source)
 
 
-def _units_note(demos: Demos, env: gymnasium.Env) -> list[str]:
-    """A warning where actions may be in the robot's units: only some formats are sure of theirs."""
-    scaled = getattr(env, "env", env)  # by `make_env`, if its bounds are others than ±1
-    if "env_id" in demos.metadata or not isinstance(scaled, gymnasium.wrappers.RescaleAction):
+def _origin_notes(demos: Demos, spec: TaskSpec, source: str) -> list[str]:
+    """Refuse demonstrations of another robot; a note where only the version is another."""
+    if ENV_ID not in demos.metadata:
         return []
-    bounds: Any = scaled.env.action_space
-    return [
-        f"Actions are taken to be in [-1, 1], where the environment's own bounds are "
-        f"[{bounds.low.min():g}, {bounds.high.max():g}]. Rescale them if they are in its units."
-    ]
+    recorded = str(demos.metadata[ENV_ID]).rpartition(":")[2]
+    asked = spec.env_id.rpartition(":")[2]
+    if _VARIANT.sub("", recorded) != _VARIANT.sub("", asked):
+        raise UserError(
+            f"{source} was recorded in {recorded}, but the task {spec.name} is {asked}. Give the "
+            "task that it was recorded in. If both are one environment under two names, write a "
+            f"file with the other name: `nppac demos convert {source} NEW.npz --env-id {asked}`."
+        )
+    versions = [re.findall(r"-v\d+$", name) for name in (recorded, asked)]
+    if versions[0] == versions[1]:
+        return []
+    return [f"Recorded in {recorded}, where the task {spec.name} is {asked}."]
 
 
 def _time_limits_as_such(demos: Demos, limit: int | None, source: str) -> Demos:

@@ -3,6 +3,7 @@
 import difflib
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from nppac.demos.data import Demos
@@ -17,6 +18,7 @@ from nppac.demos.formats.minari import (
     read_minari_path,
 )
 from nppac.demos.formats.npz import read_npz, save_demos
+from nppac.demos.metadata import ENV_ID, checked_env_id
 from nppac.demos.validate import validate
 from nppac.utils.errors import UserError
 
@@ -47,9 +49,16 @@ def is_embedded(name: str) -> bool:
     return name in embedded_names() and not path.is_file() and find_minari_data(path) is None
 
 
-def convert(source: str | Path, target: str | Path) -> list[str]:
-    """Load, validate and save as npz; returns what validation had to mend."""
+def convert(source: str | Path, target: str | Path, env_id: str | None = None) -> list[str]:
+    """Load, validate and save as npz; returns what validation had to mend.
+
+    `env_id` takes the place of the environment that the file names, where that is another name of
+    the same one.
+    """
     demos, notes = validate(load_demos(source))
+    if env_id is not None:
+        own = checked_env_id("The new file", env_id)
+        demos = replace(demos, metadata={**demos.metadata, ENV_ID: own})
     save_demos(target, demos)
     return notes
 
@@ -65,7 +74,11 @@ def _exists(path: Path) -> bool:
 
 def _load_path(path: Path) -> Demos:
     try:
-        return _load_directory(path) if path.is_dir() else _reader(path)(path)
+        if path.is_dir():
+            return _load_directory(path)
+        if not path.is_file():
+            raise UserError(f"{path} is no regular file; give one that holds demonstrations.")
+        return _reader(path)(path)
     except OSError as error:
         raise _unreadable(path, error) from error
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from nppac.demos.build import build_episode
 from nppac.demos.data import Demos
+from nppac.demos.metadata import ACTIONS, ENV_ID, NORMALISED
 from nppac.types import Episode
 
 
@@ -23,7 +24,8 @@ def demos_from_episodes(
         for i, e in enumerate(episodes)
     )
     metadata = {
-        "env_id": env_id,
+        ENV_ID: env_id,
+        ACTIONS: NORMALISED,  # `make_env` takes no others
         "env_kwargs": dict(env_kwargs),
         "provenance": dict(provenance),
     }

@@ -40,7 +40,7 @@ def default_by(spec: TaskSpec) -> By:
     return "success" if spec.reward == "success" and spec.success_in is not None else "replay"
 
 
-def relabel(demos: Demos, spec: TaskSpec, by: By | None = None, force: bool = False) -> Relabelled:
+def relabel(demos: Demos, spec: TaskSpec, by: str | None = None, force: bool = False) -> Relabelled:
     """The demonstrations with the task's rewards, found in the way asked for."""
     by = default_by(spec) if by is None else by
     if by not in get_args(By):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nppac.demos.data import SEEDS, Demos
+from nppac.demos.metadata import is_normalised
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 
@@ -20,6 +21,9 @@ def validate(
 ) -> tuple[Demos, list[str]]:
     """The demonstrations mended where that is safe, with a note for each thing that was mended.
 
+    Actions beyond [-1, 1] are clipped where they are known to be normalised; elsewhere they stay,
+    as they may be in the environment's units.
+
     Raises a `UserError` that names the episode and step (both from 0) for what cannot be mended.
     """
     if not demos.episodes:
@@ -32,7 +36,7 @@ def validate(
         _check_finite(demos, i, episode)
     kept = _drop_single_steps(demos, episodes, notes)
     metadata = _seeds_of_kept(demos, [len(e) > 1 for e in episodes])
-    return replace(demos, episodes=tuple(_clip(kept, notes)), metadata=metadata), notes
+    return replace(demos, episodes=tuple(_clip(demos, kept, notes)), metadata=metadata), notes
 
 
 def _name(demos: Demos) -> str:
@@ -148,12 +152,18 @@ def _seeds_of_kept(demos: Demos, kept: Sequence[bool]) -> Mapping[str, Any]:
     return {**demos.metadata, "provenance": {**(provenance or {}), SEEDS: own}}
 
 
-def _clip(episodes: Sequence[Episode], notes: list[str]) -> list[Episode]:
+def _clip(demos: Demos, episodes: Sequence[Episode], notes: list[str]) -> list[Episode]:
     beyond = sum(int((np.abs(e.actions) > 1).sum()) for e in episodes)
     if not beyond:
         return list(episodes)
     total = sum(e.actions.size for e in episodes)
     largest = max(float(np.abs(e.actions).max()) for e in episodes)
+    if not is_normalised(demos.metadata):
+        notes.append(
+            f"Kept {beyond} of {total} action values beyond [-1, 1], the largest of magnitude "
+            f"{largest:.4g}: they may be in the environment's units. A task decides what they mean."
+        )
+        return list(episodes)
     notes.append(
         f"Clipped {beyond} of {total} action values to [-1, 1]; the largest magnitude was "
         f"{largest:.4g}."

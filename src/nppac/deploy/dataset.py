@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nppac.references.neural.query import in_chunks
 from nppac.tasks.rollout import Act
+from nppac.utils.batching import map_in_chunks
 
 STRETCH = 100
 """Steps of the replay that are kept or held out together."""
@@ -29,7 +29,7 @@ def labelled_states(obs: np.ndarray, actions: np.ndarray) -> LabelledStates:
 
 def label_states(obs: np.ndarray, teacher: Act) -> LabelledStates:
     """What the teacher does at these states, asked about many at a time."""
-    return labelled_states(obs, *in_chunks(lambda rows: (teacher(rows),), obs))
+    return labelled_states(obs, *map_in_chunks(lambda rows: (teacher(rows),), obs))
 
 
 def joined(parts: Iterable[LabelledStates]) -> LabelledStates:

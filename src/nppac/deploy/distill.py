@@ -21,7 +21,7 @@ from nppac.deploy.dataset import (
     stretches,
 )
 from nppac.deploy.numpy_policy import NumpyPolicy
-from nppac.deploy.student import Student, error, fit, fresh_student, plain
+from nppac.deploy.student import Student, error, fit_student, fresh_student, plain
 from nppac.evaluation.evaluate import summarise_episodes
 from nppac.tasks.rollout import Act, episode_seeds, rollout
 from nppac.types import Episode
@@ -69,7 +69,7 @@ def distill(
         student = student or fresh_student(lessons, config)
         passes = config.passes(len(lessons))
         with progress_bar(f"Round {number}: the student learns", passes) as advance:
-            student = fit(student, lessons, config, rng, advance)
+            student = fit_student(student, lessons, config, rng, advance)
         policy = plain(student, task)
         errors = error(policy, lessons), error(policy, joined(tested))
         outcome = summarise_episodes(episodes)

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
 KIND = "policy"
 """What the file's `kind` says, where that of a reference names the reference."""
 FORMAT = 1
+TOO_LARGE = 1e30
+"""Nothing within a network of float32 is so large unless the observation is nonsense."""
 LAYER = ("weight", "bias")
 """What the names of a layer's two arrays begin with."""
 
@@ -42,6 +45,21 @@ class NumpyPolicy:
         found = [weight.shape for weight in self.weights]
         if not found or self.centre.ndim != 1 or (self.spread.shape, found) != (widths[0], between):
             raise UserError(f"The layers do not fit one another: {found} with biases {widths[1:]}.")
+        for name, array in self._named_arrays().items():
+            if array.dtype != np.float32:
+                raise UserError(f"'{name}' is of type {array.dtype}; it must be float32.")
+            if not np.isfinite(array).all():
+                raise UserError(f"'{name}' holds numbers that are not finite.")
+        if not (self.spread > 0).all():
+            raise UserError(f"'spread' is {self.spread.min():g} somewhere; it must be positive.")
+
+    def _named_arrays(self) -> dict[str, np.ndarray]:
+        """Every array of numbers by its name in the file."""
+        layers = enumerate(zip(self.weights, self.biases, strict=True))
+        named = {
+            f"{name}_{i}": a for i, pair in layers for name, a in zip(LAYER, pair, strict=True)
+        }
+        return {"centre": self.centre, "spread": self.spread, **named}
 
     @property
     def obs_dim(self) -> int:
@@ -53,27 +71,32 @@ class NumpyPolicy:
         """Length of an action."""
         return len(self.biases[-1])
 
-    def __call__(self, obs: np.ndarray) -> np.ndarray:
+    def __call__(self, obs: object) -> np.ndarray:
         """Actions in [-1, 1]: of one observation (o,), or of each row of (n, o)."""
-        x = np.asarray(obs, np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._actions(_as_floats(obs))
+
+    def _actions(self, x: np.ndarray) -> np.ndarray:
         if x.ndim not in (1, 2) or x.shape[-1] != self.obs_dim:
             raise UserError(
                 f"The policy takes observations of {self.obs_dim} numbers, not of shape {x.shape}."
             )
         if not np.isfinite(x).all():  # no motor should be sent what follows from that
             raise UserError("The policy was given an observation that is not finite.")
-        x = (x - self.centre) / self.spread
+        values = [(x - self.centre) / self.spread]
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = np.maximum(x @ weight + bias, 0.0)
-        return np.tanh(x @ self.weights[-1] + self.biases[-1])
+            values.append(np.maximum(values[-1] @ weight + bias, 0.0))
+        values.append(values[-1] @ self.weights[-1] + self.biases[-1])
+        if not all((np.abs(value) < TOO_LARGE).all() for value in values):  # nor is NaN
+            raise UserError(
+                f"The policy was given an observation as large as {np.abs(x).max():g}, which "
+                "overflows in its network. Check the sensor and its units."
+            )
+        return np.tanh(values[-1])
 
     def save(self, path: str | Path) -> None:
         """Write the arrays that docs/guide.md describes."""
-        layers = enumerate(zip(self.weights, self.biases, strict=True))
-        named = {
-            f"{name}_{i}": a for i, pair in layers for name, a in zip(LAYER, pair, strict=True)
-        }
-        arrays = {"centre": self.centre, "spread": self.spread, **named}
+        arrays = self._named_arrays()
         words = {"kind": KIND, "task": self.task, "record": json.dumps(dict(self.record))}
         write_arrays(
             path,
@@ -82,6 +105,13 @@ class NumpyPolicy:
             # Row by row and little-endian, for readers that look at neither.
             | {name: np.ascontiguousarray(array, "<f4") for name, array in arrays.items()},
         )
+
+
+def _as_floats(obs: object) -> np.ndarray:
+    try:
+        return np.asarray(obs, np.float32)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"The policy takes observations of numbers: {error}.") from error
 
 
 def kind_of(path: str | Path) -> str:
@@ -98,6 +128,7 @@ def kind_of(path: str | Path) -> str:
 def load_numpy_policy(path: str | Path) -> NumpyPolicy:
     """The policy that `nppac distill` wrote: call it with observations to have actions."""
     arrays = read_arrays(path)
+    tell_if_unchecked(path)
     kind = str(arrays.get("kind", "none"))
     if kind != KIND:
         raise UserError(

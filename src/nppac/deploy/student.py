@@ -12,7 +12,7 @@ from nppac.deploy.dataset import LabelledStates
 from nppac.deploy.numpy_policy import NumpyPolicy
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import POLICY_LAST_BOUND
-from nppac.references.neural.query import Standardiser, standardiser
+from nppac.nn.standardise import Standardiser, fit_standardiser
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
@@ -30,11 +30,11 @@ def fresh_student(lessons: LabelledStates, config: DistillConfig) -> Student:
     """One that has learned nothing, with the units of these states."""
     sizes = (lessons.obs.shape[1], config.hidden, lessons.actions.shape[1])
     network = MLP(jax.random.key(config.seed), *sizes, POLICY_LAST_BOUND)
-    centre, spread = standardiser(lessons.obs)
+    centre, spread = fit_standardiser(lessons.obs)
     return Student(network, Standardiser(centre.astype(np.float32), spread.astype(np.float32)))
 
 
-def fit(
+def fit_student(
     student: Student,
     lessons: LabelledStates,
     config: DistillConfig,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from nppac.diagnostics.calibration import Calibration, calibrate
-from nppac.diagnostics.online import OnlinePolicy
+from nppac.diagnostics.online import OnlinePolicy, variance_of
 from nppac.diagnostics.probes import (
     DISTANCES,
     DistanceMetric,
@@ -14,16 +14,20 @@ from nppac.diagnostics.probes import (
     principal_directions,
     random_directions,
 )
-from nppac.diagnostics.profile import Measured, measure, profile, summarise_states
+from nppac.diagnostics.profile import Measured, measure, summarise_states, variance_profile
 from nppac.diagnostics.query import BrokenReference, query
 from nppac.diagnostics.result import Diagnosis, Evidence
-from nppac.diagnostics.verdict import Thresholds, compare, deepest, judge
+from nppac.diagnostics.verdict import Thresholds, compare_with_data, deepest, judge
 from nppac.references.base import Reference
 
 PROBES = 256
 """Demonstrated states from which probes leave the data."""
 ROLLOUT_STATES = 1024
 """Most states of rollouts at which the reference is asked."""
+FLOOR_TOLERANCE = 1.01
+"""A variance is on the floor if it is within one per cent of the smallest."""
+FLOOR_SHARE = 0.5
+"""Share of the variances on the data from which on a floor is worth a note."""
 ROLLOUT_EDGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0, np.inf)
 
 
@@ -62,21 +66,23 @@ def _measured_diagnosis(
     metric = DistanceMetric.of(evidence.obs)
     probes = _probe(reference, evidence, metric, seed, online)
     on = probes["random"].where(probes["random"].distance == 0.0)
-    profiles = {name: profile(m, np.array([*DISTANCES, np.inf])) for name, m in probes.items()}
-    off = {name: compare(on, m.beyond(limits.off_data)) for name, m in probes.items()}
+    profiles = {
+        name: variance_profile(m, np.array([*DISTANCES, np.inf])) for name, m in probes.items()
+    }
+    off = {name: compare_with_data(on, m.beyond(limits.off_data)) for name, m in probes.items()}
     dips = {
         name: deepest(summarise_states(on), points, limits) for name, points in profiles.items()
     }
-    notes: list[str] = []
+    notes = _floor_notes(reference, evidence)
     if evidence.rollout_obs is not None:
         met = _rollouts(reference, evidence, metric, seed, online)
-        profiles["rollout"] = profile(met, np.array(ROLLOUT_EDGES), least=5)
+        profiles["rollout"] = variance_profile(met, np.array(ROLLOUT_EDGES), least=5)
         left = met.beyond(limits.off_data_rollout)
         if len(left) >= limits.fewest_states:
-            off["rollout"] = compare(on, left)
+            off["rollout"] = compare_with_data(on, left)
         else:
             notes.append(_stays(len(left), len(met), limits))
-    verdict, explanation = judge(off, limits, dips)
+    verdict, explanation = judge(summarise_states(on), off, limits, dips)
     return Diagnosis(
         verdict,
         explanation,
@@ -88,6 +94,21 @@ def _measured_diagnosis(
         notes=tuple(notes),
         **common,
     )
+
+
+def _floor_notes(reference: Reference, evidence: Evidence) -> list[str]:
+    """A note where most variances on the data are the same number: a floor, not a fit."""
+    states = evidence.obs[:PROBES]
+    stats = query(reference, states, evidence.check_actions.shape[1], "on the data")
+    variance = variance_of(reference.family, stats.scale)
+    floor = float(variance.min())
+    share = float(np.mean(variance <= FLOOR_TOLERANCE * floor))
+    if share < FLOOR_SHARE or reference.family == "uniform":
+        return []
+    return [
+        f"{share:.0%} of the variances on the data are {floor:.2g}, the smallest: the reference "
+        "sits on a floor there, which says nothing of how sure it is."
+    ]
 
 
 def _calibration(reference: Reference, evidence: Evidence) -> Calibration:

@@ -10,7 +10,7 @@ from math import erf, exp, log, pi, sqrt
 
 import numpy as np
 
-from nppac.types import Family
+from nppac.types import AnyArray, Family
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class OnlinePolicy:
         return self.scale**2 + self.shift**2
 
 
-def variance_of(family: Family, scale: np.ndarray) -> np.ndarray:
+def variance_of(family: Family, scale: AnyArray) -> np.ndarray:
     """Variance of an action: σ0² of a normal, 2b² of a Laplace, w²/3 of a uniform density."""
     square = np.square(scale, dtype=np.float64)
     return square * {"normal": 1.0, "laplace": 2.0, "uniform": 1.0 / 3.0}[family]
 
 
-def kl_met(family: Family, scale: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
+def kl_met(family: Family, scale: AnyArray, policy: OnlinePolicy) -> np.ndarray:
     """KL(π ‖ π0) at states where the reference has scales (n, d); shape (n,).
 
     It is Σ_j [-H(π) - E log π0(a_j)] with -E log π0 = E(a - μ0)²/2σ0² + log σ0 √(2π) for a normal,
@@ -63,7 +63,7 @@ def kl_met(family: Family, scale: np.ndarray, policy: OnlinePolicy) -> np.ndarra
     return (cross - policy.entropy).sum(-1)
 
 
-def gradient_met(family: Family, scale: np.ndarray, policy: OnlinePolicy) -> np.ndarray:
+def gradient_met(family: Family, scale: AnyArray, policy: OnlinePolicy) -> np.ndarray:
     """Root mean square of ‖∇_a log π0(a|s)‖ over a ~ π at each state; shape (n,).
 
     For a normal √Σ_j (σ² + δ²)/σ0_j⁴, for a Laplace √Σ_j 1/b_j² whatever the action is, and 0 for

@@ -19,6 +19,12 @@ from nppac.tasks import action_dim
 from nppac.tasks.rollout import episode_seeds, rollout
 from nppac.utils.progress import Advance, silent
 
+WAYS = {
+    "random": "random directions",
+    "principal": "principal directions",
+    "rollout": "own rollouts, exploring",
+}
+"""The ways off the data, in words."""
 DISTANCES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """How far probes leave a demonstrated state."""
 COMPONENTS = 3
@@ -38,7 +44,7 @@ class DistanceMetric:
 
     @classmethod
     def of(cls, obs: np.ndarray) -> "DistanceMetric":
-        """The ruler of demonstrated observations (N, o)."""
+        """The metric of demonstrated observations (N, o)."""
         mean, std = obs.mean(0, dtype=np.float64), obs.std(0, dtype=np.float64)
         std = np.where(std > _CONSTANT * (1.0 + np.abs(mean)), std, 0.0)
         return cls(mean, std, KDTree(_standardised(obs, mean, std)))
@@ -64,7 +70,7 @@ def _standardised(obs: np.ndarray, mean: np.ndarray, std: np.ndarray) -> np.ndar
 
 
 def random_directions(metric: DistanceMetric, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Directions (count, o) of length 1 in the units of `Ruler.distance`."""
+    """Directions (count, o) of length 1 in the units of `DistanceMetric.distance`."""
     noise = rng.standard_normal((count, len(metric.std))) * (metric.std > 0.0)
     length = np.linalg.norm(noise, axis=1, keepdims=True)
     return noise / np.maximum(length, 1e-300) * np.sqrt(metric.moving)

@@ -82,7 +82,7 @@ def summarise_states(measured: Measured) -> Point:
     )
 
 
-def profile(measured: Measured, edges: np.ndarray, least: int = 1) -> tuple[Point, ...]:
+def variance_profile(measured: Measured, edges: np.ndarray, least: int = 1) -> tuple[Point, ...]:
     """One point for each interval [edge, next edge) that holds at least so many states."""
     place = np.digitize(measured.distance, edges)
     groups = [measured.where(place == i) for i in range(1, len(edges))]

@@ -1,4 +1,4 @@
-"""From numbers to words: healthy, flat, collapses, exploding or broken."""
+"""From numbers to words: healthy, flat, collapses, exploding, narrow or broken."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from nppac.diagnostics.profile import Measured, Point
 
-Verdict = Literal["healthy", "flat", "collapses", "exploding", "broken"]
+Verdict = Literal["healthy", "flat", "collapses", "exploding", "broken", "narrow"]
 
 EXIT_CODES: dict[Verdict, int] = {
     "healthy": 0,
@@ -16,6 +16,7 @@ EXIT_CODES: dict[Verdict, int] = {
     "collapses": 4,
     "exploding": 5,
     "broken": 6,
+    "narrow": 7,
 }
 """What a process should end with; 1 and 2 stay for mistakes in what the program was given."""
 
@@ -37,9 +38,9 @@ class Thresholds:
     tolerance: float = 0.02
     """Collapses: off the data it is below (1 - tolerance) times that on it, along any way."""
     variance: float = 1e-4
-    """Exploding: the variance off the data is below this, so KL and gradient are beyond use."""
+    """Exploding off the data, narrow on it: the variance is below this."""
     gradient: float = 1e3
-    """Exploding: the median ‖∇ log π0‖ off the data is above this."""
+    """Exploding off the data, narrow on it: the median ‖∇ log π0‖ is above this."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def deepest(on: Point, points: Sequence[Point], limits: Thresholds) -> Dip:
     return Dip(away[least].distance, ratios[least])
 
 
-def compare(on: Measured, off: Measured) -> OffData:
+def compare_with_data(on: Measured, off: Measured) -> OffData:
     """Medians of what lies off the data against those on it."""
     return OffData(
         states=len(off),
@@ -99,12 +100,24 @@ def _ratio(off: np.ndarray, on: np.ndarray) -> float:
 
 
 def judge(
-    ways: Mapping[str, OffData], limits: Thresholds, dips: Mapping[str, Dip]
+    on: Point, ways: Mapping[str, OffData], limits: Thresholds, dips: Mapping[str, Dip]
 ) -> tuple[Verdict, str]:
-    """The verdict on the worst way off the data, with the numbers behind it in a sentence."""
+    """The verdict on the worst way off the data, with the numbers behind it in a sentence.
+
+    What happens off the data is judged first: growth there does not help a reference that is too
+    narrow on the data itself, so that this comes next.
+    """
     steepest = max(ways.values(), key=lambda way: way.gradient)
     if steepest.gradient > limits.gradient or _least_variance(ways) < limits.variance:
         return "exploding", _exploding(ways, steepest, limits)
+    if on.gradient > limits.gradient or on.variance < limits.variance:
+        return "narrow", _narrow(on, limits)
+    return _judge_growth(ways, limits, dips)
+
+
+def _judge_growth(
+    ways: Mapping[str, OffData], limits: Thresholds, dips: Mapping[str, Dip]
+) -> tuple[Verdict, str]:
     worst = min(ways, key=lambda name: ways[name].worst)
     way, numbers = ways[worst], _ratios(ways)
     if way.worst < 1.0 - limits.tolerance:
@@ -128,6 +141,16 @@ def judge(
             "reference does not say clearly where it knows nothing."
         )
     return "healthy", f"Off the data the variance grows: it is {numbers} that on the data."
+
+
+def _narrow(on: Point, limits: Thresholds) -> str:
+    return (
+        f"On the data itself the variance is {on.variance:.2g}, and an online policy that has "
+        f"moved a little meets a KL of {on.kl:.3g} nats and a gradient of {on.gradient:.3g} "
+        f"(medians; a gradient above {limits.gradient:g} is beyond use). It can hardly move away "
+        "from the reference. A demonstrator without noise has this effect: raise the noise floor "
+        "or the variance floor, or lower the temperature."
+    )
 
 
 def _ratios(ways: Mapping[str, OffData]) -> str:

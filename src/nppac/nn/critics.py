@@ -1,4 +1,4 @@
-"""Critics Q_θ(s, a): an ensemble whose members share one compiled program."""
+"""Critics Q_θ(s, a): an ensemble that is evaluated as one network."""
 
 import equinox as eqx
 import jax
@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.mlp import MLP
-from nppac.nn.policies import Actions, Obs
+from nppac.types import Actions, Obs
 
 CRITIC_LAST_BOUND = 3e-3
 
@@ -39,9 +39,10 @@ class CriticEnsemble(eqx.Module):
         return self._side_by_side(inputs)
 
     def _side_by_side(self, inputs: Float[Array, "*batch i"]) -> Float[Array, "n *batch"]:
-        """The same without normalisation, for which products of their own are faster than stacked.
+        """Values of members without layer normalisation, one matrix product per member and layer.
 
-        The first layers, narrow in their inputs, are one wide product.
+        This is faster on CPUs than batched products. The first layers, whose inputs are narrow and
+        common to all members, are one wide product.
         """
         (first, *weights), (bias, *biases) = self.members.weights, self.members.biases
         activation, n = self.members.activation, len(first)

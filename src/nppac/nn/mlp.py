@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from nppac.types import AnyArray
+
 HIDDEN_BIAS = 0.1
 LAYER_NORM_EPSILON = 1e-6
 
@@ -51,23 +53,24 @@ class MLP(eqx.Module):
         last_bias = jax.random.uniform(keys[-1][1], (outputs,), minval=-last, maxval=last)
         self.biases = (*hidden_biases, last_bias)
 
-    def __call__(self, x: Float[Array, "*batch i"]) -> Float[Array, "*batch j"]:
+    def __call__(self, x: Float[AnyArray, "*batch i"]) -> Float[Array, "*batch j"]:
         """Apply the layers to a single input or to a batch."""
+        x = jnp.asarray(x)
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias
             if self.norms:
                 scale, shift = self.norms[i]
-                x = scale * standardized(x) + shift
+                x = scale * layer_normalised(x) + shift
             x = self.activation(x)
         weight, bias = last
         return x @ weight + bias
 
 
-def standardized(x: Float[Array, "*batch j"]) -> Float[Array, "*batch j"]:
-    """Each row less its mean, over its standard deviation.
+def layer_normalised(x: Float[Array, "*batch j"]) -> Float[Array, "*batch j"]:
+    """Each row minus its mean, divided by its standard deviation.
 
-    Means are products with a column: XLA does not vectorise sums of rows on processors.
+    The means are matrix products: XLA does not vectorise sums over rows on CPUs.
     """
     mean = jnp.full((x.shape[-1], 1), 1.0 / x.shape[-1], x.dtype)
     centred = x - x @ mean

@@ -10,17 +10,13 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.distributions import normal_log_prob, normal_sample, tanh_correction
 from nppac.nn.mlp import MLP
-from nppac.types import ReferenceStats
+from nppac.types import Actions, LogProbs, Obs, ReferenceStats
 
 HeadName = Literal["tanh_normal", "normal", "constant_scale", "anchored"]
 LOG_SCALE_MIN, LOG_SCALE_MAX = -20.0, 2.0
 POLICY_LAST_BOUND = 1e-3
 TANH_BOUND = 1.0 - 1e-5
-"""Largest action whose density under a squashed policy is asked for; at 1 it is infinite."""
-
-Obs = Float[Array, "*batch o"]
-Actions = Float[Array, "*batch d"]
-Values = Float[Array, "*batch"]
+"""Actions are clipped to this before their squashed density is computed; at 1 it is infinite."""
 
 
 class Policy(eqx.Module):
@@ -30,35 +26,35 @@ class Policy(eqx.Module):
 
     @abstractmethod
     def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
-        """Location and scale of a Gaussian, which a squashed policy then squashes."""
+        """Location and scale of the Gaussian, before any squashing."""
 
     @abstractmethod
-    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
-        """Reparameterised action of that Gaussian and its log-density."""
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, LogProbs]:
+        """Reparameterised action from the given location and scale, and its log-density."""
 
-    def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, Values]:
+    def sample(self, obs: Obs, key: PRNGKeyArray) -> tuple[Actions, LogProbs]:
         """Reparameterised action and its log-density."""
         return self.draw(*self.loc_scale(obs), key)
 
     @abstractmethod
-    def log_prob(self, obs: Obs, action: Actions) -> Values:
+    def log_prob(self, obs: Obs, action: Actions) -> LogProbs:
         """Log π(a|s) of a given action."""
 
     @abstractmethod
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
-        """An action with the policy's own noise times `noise`: 0 gives the mode."""
+        """An action whose noise is the policy's own scale times `noise`; 0 gives the mode."""
 
     @abstractmethod
     def mode(self, obs: Obs) -> Actions:
         """The deterministic action used in evaluation."""
 
     def condition_on(self, reference: ReferenceStats | None) -> "Policy":
-        """The policy where the reference says this; most policies do not care."""
+        """The policy at states with these reference statistics; most policies do not use them."""
         return self
 
 
 def loc_and_scale(trunk: MLP, obs: Obs) -> tuple[Actions, Actions]:
-    """A trunk's two outputs: raw location and scale, its logarithm clipped to [-20, 2]."""
+    """Raw location and scale from a trunk's outputs; the log-scale is clipped to [-20, 2]."""
     raw_loc, log_scale = jnp.split(trunk(obs), 2, axis=-1)
     return raw_loc, jnp.exp(jnp.clip(log_scale, LOG_SCALE_MIN, LOG_SCALE_MAX))
 
@@ -76,13 +72,13 @@ class TanhNormalPolicy(Policy):
         """Return tanh μ(s)."""
         return jnp.tanh(self.loc_scale(obs)[0])
 
-    def log_prob(self, obs: Obs, action: Actions) -> Values:
-        """Log-density of an action, moved inside the box where it lies on its border."""
+    def log_prob(self, obs: Obs, action: Actions) -> LogProbs:
+        """Log-density of an action; actions on the border of the box are moved inside first."""
         loc, scale = self.loc_scale(obs)
         action = jnp.clip(action, -TANH_BOUND, TANH_BOUND)
         return normal_log_prob(jnp.arctanh(action), loc, scale) - tanh_correction(action)
 
-    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, LogProbs]:
         """Action in (-1, 1) and its log-density."""
         unsquashed = normal_sample(key, loc, scale)
         action = jnp.tanh(unsquashed)
@@ -95,17 +91,17 @@ class TanhNormalPolicy(Policy):
 
 
 class GaussianPolicy(Policy):
-    """Unsquashed Gaussian N(μ(s), σ²), which can leave the box that the environment clips to."""
+    """Unsquashed Gaussian N(μ(s), σ²); its samples can leave the box [-1, 1]^d."""
 
     def mode(self, obs: Obs) -> Actions:
         """The mean."""
         return self.loc_scale(obs)[0]
 
-    def log_prob(self, obs: Obs, action: Actions) -> Values:
+    def log_prob(self, obs: Obs, action: Actions) -> LogProbs:
         """Log-density of any action."""
         return normal_log_prob(action, *self.loc_scale(obs))
 
-    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, Values]:
+    def draw(self, loc: Actions, scale: Actions, key: PRNGKeyArray) -> tuple[Actions, LogProbs]:
         """Action, possibly outside [-1, 1], and its log-density."""
         action = normal_sample(key, loc, scale)
         return action, normal_log_prob(action, loc, scale)
@@ -122,13 +118,13 @@ class NormalPolicy(GaussianPolicy):
     trunk: MLP
 
     def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
-        """Bounded mean, and a scale of each state's own."""
+        """Bounded mean and state-dependent scale."""
         raw_loc, scale = loc_and_scale(self.trunk, obs)
         return jnp.tanh(raw_loc), scale
 
 
 class ConstantScalePolicy(GaussianPolicy):
-    """N(tanh μ(s), σ²) with one scale for all states, log σ = -6 + 6 sigmoid(ℓ), at first e⁻³."""
+    """N(tanh μ(s), σ²) with one scale for all states: log σ = -6 + 6 sigmoid(ℓ), initially -3."""
 
     trunk: MLP
     raw_scale: Float[Array, " d"]
@@ -141,10 +137,10 @@ class ConstantScalePolicy(GaussianPolicy):
 
 
 class AnchoredPolicy(GaussianPolicy):
-    """N(μ0(s) + σ0(s) f(s), (c σ0(s))²): a correction f to the reference, in units of its doubt.
+    """N(μ0(s) + σ0(s) f(s), (c σ0(s))²): a correction f to the reference, in units of its scale.
 
-    f starts near zero, so that the fresh policy is the reference itself. |f| stays below
-    `max_correction`.
+    c is `noise_ratio`. |f| is bounded by `max_correction`. f starts near zero, so that the mean of
+    the initial policy is the reference's.
     """
 
     trunk: MLP
@@ -157,19 +153,19 @@ class AnchoredPolicy(GaussianPolicy):
         return AnchoredPolicy(self.trunk, self.noise_ratio, self.max_correction, reference)
 
     def correction(self, obs: Obs) -> Actions:
-        """f(s), each entry within ± reach."""
+        """f(s) = ρ tanh(g(s) / ρ), with ρ the largest correction and g the network."""
         return self.max_correction * jnp.tanh(self.trunk(obs) / self.max_correction)
 
     def loc_scale(self, obs: Obs) -> tuple[Actions, Actions]:
-        """Corrected mean, and a share of the reference's scale."""
+        """Corrected mean, and `noise_ratio` times the reference's scale."""
         if self.anchor is None:
-            raise ValueError("an anchored policy acts only where its reference is given")
+            raise ValueError("an anchored policy needs the reference's statistics")
         loc, scale = self.anchor
         return loc + scale * self.correction(obs), self.noise_ratio * scale
 
 
 class LinearPolicy(GaussianPolicy):
-    """N(μ(s), σ²) with an unbounded mean and one scale for all states, known by its logarithm."""
+    """N(μ(s), σ²) with an unbounded mean and one scale for all states, stored as log σ."""
 
     trunk: MLP
     log_scale: Float[Array, " d"]
@@ -189,7 +185,7 @@ def make_policy(
     noise_ratio: float = 0.5,
     max_correction: float = 1.0,
 ) -> Policy:
-    """A fresh policy network with the named head; an anchored one has a spread and a reach."""
+    """A fresh policy with the named head; the last two arguments are for the anchored one."""
     outputs = action_dim if head in ("constant_scale", "anchored") else 2 * action_dim
     trunk = MLP(key, obs_dim, hidden, outputs, POLICY_LAST_BOUND)
     if head == "anchored":

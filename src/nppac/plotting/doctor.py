@@ -8,13 +8,8 @@ from matplotlib.axes import Axes
 
 from nppac.diagnostics import Diagnosis
 from nppac.diagnostics.calibration import Calibration
+from nppac.diagnostics.probes import WAYS
 from nppac.plotting.style import line_style, save_figure
-
-WAYS = {
-    "random": "random directions",
-    "principal": "principal directions",
-    "rollout": "own rollouts, exploring",
-}
 
 
 def draw_diagnosis(diagnosis: Diagnosis, path: str | Path) -> None:

@@ -25,6 +25,11 @@ def line_style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % n], "linestyle": dash, "marker": MARKERS[i % n]}
 
 
+def seeds_label(name: str, runs: int) -> str:
+    """A name, and how many seeds its line or row stands for."""
+    return f"{name} ({runs} seed{'' if runs == 1 else 's'})"
+
+
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG, atomically, and forget it."""
     try:

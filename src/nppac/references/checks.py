@@ -1,12 +1,14 @@
-"""Whether a reference can be asked, and what it answered be used; what is bad is named."""
-
-from typing import Any
+"""The one place where data for a fit, questions to a reference and its answers are checked."""
 
 import numpy as np
 from jaxtyping import Float
 
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
+
+
+class BadAnswer(UserError):
+    """A reference answered with something that is no density; the message says what and where."""
 
 
 def check_fit_data(
@@ -32,7 +34,7 @@ def check_fit_data(
     return obs, actions
 
 
-def checked_states(obs: np.ndarray, size: int, who: str) -> np.ndarray:
+def checked_states(obs: np.ndarray, size: int, who: str) -> Float[np.ndarray, "n o"]:
     """`obs` as finite float64 states (n, size), or a `UserError` that says what is wrong."""
     obs = np.asarray(obs, np.float64)
     if obs.ndim != 2 or obs.shape[1] != size:
@@ -49,37 +51,61 @@ def checked_states(obs: np.ndarray, size: int, who: str) -> np.ndarray:
     return obs
 
 
-def checked_answer(answer: Any, n: int, who: str = "The reference") -> ReferenceStats:
-    """`answer` as two finite float32 arrays (n, d) with a positive scale, or a `UserError`."""
-    loc, scale = _pair(answer, who)
-    if loc.shape != scale.shape or loc.ndim != 2 or len(loc) != n or loc.shape[1] == 0:
-        raise UserError(
-            f"{who} answered {n} observations with loc {loc.shape} and scale {scale.shape}; both "
-            f"must be ({n}, action dimension)."
-        )
-    for what, array, bad in (
-        ("loc that is not finite", loc, ~np.isfinite(loc)),
-        ("scale that is not finite", scale, ~np.isfinite(scale)),
-        ("scale that is not positive", scale, ~(scale > 0)),
-    ):
-        if bad.any():
-            row, action = np.argwhere(bad)[0]
-            raise UserError(
-                f"{who} gave a {what} at {bad.any(1).sum()} of {n} observations, first "
-                f"{array[row, action]:g} at row {row}, action {action}. A floor under its "
-                "variance or a refit may mend it."
-            )
-    return ReferenceStats(loc, scale)
-
-
-def _pair(answer: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
+def checked_answer(
+    answer: object, n: int, who: str = "The reference", action_dim: int | None = None
+) -> ReferenceStats:
+    """`answer` as two finite float32 arrays (n, d) with a positive scale, or a `BadAnswer`."""
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         size = f" of length {len(answer)}" if isinstance(answer, tuple | list) else ""
-        raise UserError(
+        raise BadAnswer(
             f"{who} answered with {type(answer).__name__}{size}; it must return the pair "
             "(loc, scale)."
         )
+    loc, scale = (_numbers(part, who) for part in answer)
+    expected = (n, action_dim or "action dimension")
+    if loc.shape != scale.shape or not _fits(loc, n, action_dim):
+        raise BadAnswer(
+            f"{who} answered {n} observations with loc {loc.shape} and scale {scale.shape}; both "
+            f"must be ({expected[0]}, {expected[1]})."
+        )
+    _refuse("loc that is not finite", loc, ~np.isfinite(loc), who)
+    _refuse("scale that is not finite", scale, ~np.isfinite(scale), who)
+    _refuse("scale that is not positive", scale, ~(scale > 0), who)
+    return ReferenceStats(loc, scale)
+
+
+def checked_location(
+    answer: object, n: int, who: str = "The reference", action_dim: int | None = None
+) -> np.ndarray:
+    """`answer` as a finite float32 array (n, d), or a `BadAnswer`."""
+    loc = _numbers(answer, who)
+    if not _fits(loc, n, action_dim):
+        raise BadAnswer(
+            f"{who} answered {n} observations with a location of shape {loc.shape}; it must be "
+            f"({n}, {action_dim or 'action dimension'})."
+        )
+    _refuse("loc that is not finite", loc, ~np.isfinite(loc), who)
+    return loc
+
+
+def _fits(array: np.ndarray, n: int, action_dim: int | None) -> bool:
+    if array.ndim != 2 or len(array) != n or array.shape[1] == 0:
+        return False
+    return action_dim is None or array.shape[1] == action_dim
+
+
+def _refuse(what: str, array: np.ndarray, bad: np.ndarray, who: str) -> None:
+    if bad.any():
+        row, action = np.argwhere(bad)[0]
+        raise BadAnswer(
+            f"{who} gave a {what} at {bad.any(1).sum()} of {len(bad)} observations, first "
+            f"{array[row, action]:g} at row {row}, action {action}. A floor under its variance or "
+            "a refit may mend it."
+        )
+
+
+def _numbers(part: object, who: str) -> np.ndarray:
     try:
-        return np.asarray(answer[0], np.float32), np.asarray(answer[1], np.float32)
+        return np.asarray(part, np.float32)
     except (TypeError, ValueError) as error:
-        raise UserError(f"{who} answered with something else than numbers: {error}.") from error
+        raise BadAnswer(f"{who} answered with something else than numbers: {error}.") from error

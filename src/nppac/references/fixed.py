@@ -1,19 +1,32 @@
 """References that learn nothing: the uniform density, and another's mean with constant variance."""
 
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from nppac.references.base import Reference
-from nppac.references.nesting import MEAN, nested
+from nppac.references.base import Arrays, Reference
+from nppac.references.checks import check_fit_data
+from nppac.references.files import nested, nested_reference
+from nppac.references.gp.fit import fit_gp
+from nppac.references.registry import (
+    FitSettings,
+    ReferenceKind,
+    register_loader,
+    register_reference,
+)
 from nppac.types import Family, ReferenceStats
 from nppac.utils.errors import UserError
-from nppac.utils.files import write_arrays
+from nppac.utils.progress import Advance
+
+CONSTANT_VARIANCES = {"constant": 1e-2, "constant-0.005": 5e-3, "constant-0.001": 1e-3}
+MEAN = "mean_of_"
+"""Prefix of the reference that a mean is taken from."""
 
 
 class UniformReference(Reference):
     """Every action in [-1, 1]^d alike: with it, KL regularisation is entropy regularisation."""
 
+    kind: ClassVar[str] = "uniform"
     family: Family = "uniform"
 
     def __init__(self, action_dim: int):
@@ -28,24 +41,24 @@ class UniformReference(Reference):
         """Zero, the centre of the box."""
         return np.zeros((len(obs), self.action_dim), np.float32)
 
-    def save(self, path: str | Path) -> None:
-        """Write the action dimension."""
-        arrays = {"kind": np.asarray("uniform"), "action_dim": np.asarray(self.action_dim)}
-        write_arrays(path, arrays)
+    def arrays(self) -> Arrays:
+        """The action dimension."""
+        return {"action_dim": np.asarray(self.action_dim)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "UniformReference":
-        """The reference that `save` wrote."""
+    def from_arrays(cls, arrays: Arrays) -> "UniformReference":
+        """The reference that `arrays` described."""
         return cls(int(arrays["action_dim"]))
 
     def summary(self) -> dict[str, object]:
         """Kind and action dimension."""
-        return {"kind": "uniform", "action_dim": self.action_dim}
+        return {"kind": self.kind, "action_dim": self.action_dim}
 
 
 class ConstantVarianceReference(Reference):
     """The mean of another reference, equally uncertain everywhere."""
 
+    kind: ClassVar[str] = "constant_variance"
     family: Family = "normal"
 
     def __init__(self, mean: Reference, variance: float):
@@ -62,12 +75,43 @@ class ConstantVarianceReference(Reference):
         """The other's location."""
         return self.inner.mean(obs)
 
-    def save(self, path: str | Path) -> None:
-        """Write the variance, and the other reference's arrays under a prefix."""
-        own = {"kind": np.asarray("constant_variance"), "variance": np.asarray(self.variance)}
-        write_arrays(path, {**own, **nested(MEAN, self.inner)})
+    def arrays(self) -> Arrays:
+        """The variance, and the other reference's arrays under a prefix."""
+        return {"variance": np.asarray(self.variance), **nested(MEAN, self.inner)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> "ConstantVarianceReference":
+        """The reference that `arrays` described."""
+        return cls(nested_reference(MEAN, arrays), float(arrays["variance"]))
 
     def summary(self) -> dict[str, object]:
         """Kind, variance, and the other reference's summary."""
         inner = self.inner.summary()
-        return {"kind": "constant_variance", "variance": self.variance, "mean": inner}
+        return {"kind": self.kind, "variance": self.variance, "mean": inner}
+
+
+def _uniform() -> ReferenceKind:
+    def fit(
+        obs: np.ndarray, actions: np.ndarray, settings: FitSettings, advance: Advance
+    ) -> Reference:
+        return UniformReference(check_fit_data(obs, actions)[1].shape[1])
+
+    description = "Uniform over the action box, as in maximum-entropy learning."
+    return ReferenceKind("uniform", description, fit, lambda settings: 0)
+
+
+def _constant(name: str, variance: float) -> ReferenceKind:
+    def fit(
+        obs: np.ndarray, actions: np.ndarray, settings: FitSettings, advance: Advance
+    ) -> Reference:
+        return ConstantVarianceReference(fit_gp(obs, actions, settings.gp, advance), variance)
+
+    description = f"Mean of the GP with variance {variance:g} everywhere."
+    return ReferenceKind(name, description, fit, lambda settings: settings.gp.total_steps)
+
+
+register_loader(UniformReference)
+register_loader(ConstantVarianceReference)
+for _name, _variance in CONSTANT_VARIANCES.items():
+    register_reference(_constant(_name, _variance))
+register_reference(_uniform())

@@ -1,15 +1,25 @@
 """The mean of one reference with the scale of another, to see which of the two does the harm."""
 
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from nppac.references.base import Reference
-from nppac.references.nesting import MEAN, SCALE, nested
+from nppac.references.base import Arrays, Reference
+from nppac.references.files import nested, nested_reference
+from nppac.references.fixed import MEAN
+from nppac.references.registry import (
+    REFERENCES,
+    ReferenceKind,
+    get_kind,
+    register_loader,
+)
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
-from nppac.utils.files import write_arrays
 
+PREFIX = "mixed:"
+"""How the name of a mixture begins: mixed:MEAN+SCALE."""
+SCALE = "scale_of_"
+"""Prefix of the reference that a scale is taken from."""
 NO_SCALE = (
     "A uniform reference has no scale to give to another's mean. Take the scale from a Gaussian or "
     "a Laplace reference."
@@ -18,6 +28,8 @@ NO_SCALE = (
 
 class MixedReference(Reference):
     """Location from `mean`; scale, and with it the family of the density, from `scale`."""
+
+    kind: ClassVar[str] = "mixed"
 
     def __init__(self, mean: Reference, scale: Reference):
         if scale.family == "uniform":
@@ -39,12 +51,30 @@ class MixedReference(Reference):
         """The one's location."""
         return self.mean_of.mean(obs)
 
-    def save(self, path: str | Path) -> None:
-        """Write both references into one file."""
-        inner = {**nested(MEAN, self.mean_of), **nested(SCALE, self.scale_of)}
-        write_arrays(path, {"kind": np.asarray("mixed"), **inner})
+    def arrays(self) -> Arrays:
+        """The arrays of both references, each under its prefix."""
+        return {**nested(MEAN, self.mean_of), **nested(SCALE, self.scale_of)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> "MixedReference":
+        """The reference that `arrays` described."""
+        return cls(nested_reference(MEAN, arrays), nested_reference(SCALE, arrays))
 
     def summary(self) -> dict[str, object]:
         """Both references' summaries."""
         mean, scale = self.mean_of.summary(), self.scale_of.summary()
-        return {"kind": "mixed", "mean": mean, "scale": scale}
+        return {"kind": self.kind, "mean": mean, "scale": scale}
+
+
+def mixed_kinds(name: str) -> tuple[ReferenceKind, ReferenceKind]:
+    """What `mixed:MEAN+SCALE` takes the mean from, and what it takes the scale from."""
+    names = name.removeprefix(PREFIX).split("+")
+    if len(names) != 2:
+        raise UserError(f"'{name}' does not name two references. Write mixed:MEAN+SCALE.")
+    mean, scale = (get_kind(one) for one in names)
+    if scale is REFERENCES.get("uniform"):
+        raise UserError(NO_SCALE)
+    return mean, scale
+
+
+register_loader(MixedReference)

@@ -13,12 +13,16 @@ from nppac.references.neural.network import fit_network
 from nppac.reproduce.plane import Plane, variance_map
 from nppac.reproduce.sources import ComputeBudget, Sources, load_source
 from nppac.tasks import TASKS
+from nppac.tasks.paper import PAPER_TASKS
 from nppac.utils.files import write_arrays
 from nppac.utils.progress import Advance, after, silent
 
 COEFFICIENTS = (1e-2, 1e-3, 1e-4)
 ENSEMBLE_SIZES = (1, 2, 4, 6, 8, 10)
-PAPER_TASKS = ("door", "pen", "halfcheetah", "walker2d", "ant")
+MAPPED_TASKS = tuple(
+    spec.name for spec in sorted(PAPER_TASKS, key=lambda spec: spec.reward != "success")
+)
+"""The tasks of the paper, a row of maps each; the hand's come first."""
 TASK = "door"
 """The task of every map that shows one task only."""
 MOST_POINTS = 2500
@@ -30,12 +34,12 @@ Panels = Mapping[str, Reference]
 
 def mapped_tasks(sources: Sources) -> list[str]:
     """The paper's tasks that have demonstrations, or the first, whose absence is then named."""
-    return [task for task in PAPER_TASKS if task in sources] or [PAPER_TASKS[0]]
+    return [task for task in MAPPED_TASKS if task in sources] or [TASK]
 
 
 def heatmap_steps(sources: Sources, budget: ComputeBudget) -> int:
     """What the progress of the maps of all tasks counts to."""
-    return sum(budget.gp(task).total_steps + budget.epochs for task in mapped_tasks(sources))
+    return sum(budget.gp(task).total_steps + budget.network_steps for task in mapped_tasks(sources))
 
 
 def compute_heatmaps(
@@ -50,11 +54,11 @@ def compute_heatmaps(
         gp = fit_gp(*data, settings, after(done, advance, f"{task}, GP:"))
         done += settings.total_steps
         network = fit_network(*data, budget.network(), after(done, advance, f"{task}, network:"))
-        done += budget.epochs
+        done += budget.network_steps
         panels = {"Gaussian process": gp, "network": network}
         arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, budget)
     write_arrays(path, {"rows": np.asarray(len(rows)), **arrays}, compress=True)
-    missing = [task for task in PAPER_TASKS if task not in rows]
+    missing = [task for task in MAPPED_TASKS if task not in rows]
     return tuple(f"{task}: left out, because it has no demonstrations" for task in missing)
 
 
@@ -82,7 +86,7 @@ def _one_row(
             demos.obs,
             demos.actions,
             budget.network(**{setting: value}),
-            after(i * budget.epochs, advance, f"{symbol} = {value:g}:"),
+            after(i * budget.network_steps, advance, f"{symbol} = {value:g}:"),
         )
         for i, value in enumerate(COEFFICIENTS)
     }

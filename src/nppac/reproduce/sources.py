@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from nppac.agents.common.paper_settings import PAPER
 from nppac.demos import Demos, embedded_names
 from nppac.demos.for_task import load_task_demos
 from nppac.references import GPConfig
 from nppac.references.neural.config import NetworkConfig
 from nppac.tasks import get_task
-from nppac.training.presets import PAPER
 from nppac.utils.errors import UserError
 
 Sources = Mapping[str, str]
@@ -36,10 +36,15 @@ class ComputeBudget:
         paper = PAPER.get(task, PAPER["halfcheetah"]).gp
         return replace(paper, fit_points=self.gp_points, max_steps=self.gp_steps)
 
-    def network(self, **changes) -> NetworkConfig:
+    def network(self, **changes: object) -> NetworkConfig:
         """A Gaussian network without a floor under its variance, as in the paper's maps."""
         settings = {"variance_floor": 0.0, "max_epochs": self.epochs, **changes}
         return NetworkConfig(**settings)
+
+    @property
+    def network_steps(self) -> int:
+        """What the progress of a network's fit counts to."""
+        return self.network().steps
 
 
 def task_sources(demos: Sources | None) -> dict[str, str]:

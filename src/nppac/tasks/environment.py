@@ -77,13 +77,13 @@ class _TaskEnv(gym.Wrapper):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         obs, info = self.env.reset(seed=seed, options=options)
-        return np.asarray(obs, np.float32), info
+        return _as_float32(obs), info
 
     def step(self, action: Any):
         obs, reward, terminated, truncated, info = self.env.step(action)
         if self._reward_is_success:
             reward = self._success_reward(info)
-        return np.asarray(obs, np.float32), float(reward), terminated, truncated, info
+        return _as_float32(obs), float(reward), terminated, truncated, info
 
     def _success_reward(self, info: Mapping[str, Any]) -> float:
         success = success_of(info)
@@ -93,6 +93,13 @@ class _TaskEnv(gym.Wrapper):
                 "neither info['success'] nor info['is_success']. Use reward='environment'."
             )
         return float(success)
+
+
+def _as_float32(obs: Any) -> np.ndarray:
+    """An observation as float32, unless it is too large for that: `rollout` then says so."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(obs, np.float32)
+    return found if np.isfinite(found).all() else np.asarray(obs)
 
 
 def _flattened(env: gym.Env) -> gym.Env:

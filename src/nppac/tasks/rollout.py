@@ -3,10 +3,11 @@
 Every episode starts from `reset(seed=...)`, so that it can be had again from its seed alone.
 """
 
-import math
+import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
+from types import TracebackType
 
 import gymnasium as gym
 import numpy as np
@@ -17,6 +18,10 @@ from nppac.utils.errors import UserError
 
 Act = Callable[[np.ndarray], np.ndarray]
 """A policy as the environments see it: observations (n, o) to actions (n, d)."""
+
+
+class FailedEnvironment(UserError):
+    """An environment raised an error, or tried to end the process."""
 
 
 def rollout(
@@ -82,7 +87,12 @@ class _Run:
     def __init__(self, env: gym.Env, index: int, seed: int):
         self.index = index
         self._env = env
-        first, _ = env.reset(seed=seed)
+        try:
+            first, _ = env.reset(seed=seed)
+        except UserError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _failed(error, 0) from error
         self.observations = [_finite_observation(first, 0)]
         self.actions: list[np.ndarray] = []
         self._rewards: list[float] = []
@@ -94,12 +104,18 @@ class _Run:
         number = len(self.actions) + 1
         if not np.isfinite(action).all():
             raise _not_finite("The policy's action", number, _DIVERGED)
-        obs, reward, terminated, truncated, info = self._env.step(clipped)
-        if not math.isfinite(reward):
-            raise _not_finite("The environment's reward", number, _UNSTABLE)
+        try:
+            obs, reward, terminated, truncated, info = self._env.step(clipped)
+        except UserError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise _failed(error, number) from error
+        value = float(reward)
+        if not abs(value) <= _LARGEST:
+            raise _not_finite(f"The environment's reward {value:g}", number, _UNSTABLE)
         self.observations.append(_finite_observation(obs, number))
         self.actions.append(action)
-        self._rewards.append(float(reward))
+        self._rewards.append(value)
         self._successes.append(success_of(info))
         self._terminated = bool(terminated)
         return self._terminated or bool(truncated)
@@ -147,6 +163,7 @@ def _reported(successes: Sequence[bool | None]) -> np.ndarray | None:
     return np.array([bool(success) for success in successes])
 
 
+_LARGEST = float(np.finfo(np.float32).max)
 _DIVERGED = (
     "Training has most likely diverged: lower the learning rate, scale the reward down, "
     "or raise the reference's smallest scale"
@@ -157,11 +174,32 @@ _UNSTABLE = (
 
 
 def _finite_observation(obs: np.ndarray, step: int) -> np.ndarray:
-    obs = np.array(obs, np.float32)  # a copy: some environments reuse their buffer
-    if not np.isfinite(obs).all():
-        raise _not_finite("The environment's observation", step, _UNSTABLE)
-    return obs
+    with np.errstate(over="ignore"):
+        found = np.array(obs, np.float32)  # a copy: some environments reuse their buffer
+    if not np.isfinite(found).all():
+        place = int(np.flatnonzero(~np.isfinite(found))[0])
+        value = np.ravel(obs)[place]
+        what = f"The environment's observation {value:g} at index {place}"
+        raise _not_finite(what, step, _UNSTABLE)
+    return found
 
 
 def _not_finite(what: str, step: int, cause: str) -> UserError:
-    return UserError(f"{what} is not finite at step {step} of an episode. {cause}.")
+    return UserError(f"{what} is not finite in float32, at step {step} of an episode. {cause}.")
+
+
+def _failed(error: BaseException, step: int) -> FailedEnvironment:
+    """The error for an environment that raised something, with the traceback of its own code."""
+    own = traceback.format_exception(type(error), error, _without_ours(error.__traceback__))
+    where = f"at step {step} of an episode" if step else "when it was reset"
+    return FailedEnvironment(f"{''.join(own)}The environment failed {where}, as shown above.")
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame that is neither nppac's nor Gymnasium's."""
+    while trace is not None and trace.tb_next is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if module not in ("nppac", "gymnasium"):
+            break
+        trace = trace.tb_next
+    return trace

@@ -4,9 +4,13 @@ Random streams need no saving: every key and every episode's seed is derived fro
 and a counter, and the counters are here.
 """
 
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +18,18 @@ import numpy as np
 
 from nppac.agents.base import State
 from nppac.agents.replay import Replay, filled_arrays, restore
+from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
 from nppac.types import ReferenceStats
+from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
 FORMAT = 1
+T = TypeVar("T")
+
+
+class DamagedCheckpoint(UserError):
+    """A checkpoint that cannot be read, or is not what was written."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +44,12 @@ class Progress:
 
 
 def save_checkpoint(path: str | Path, progress: Progress, state: State, replay: Replay) -> None:
-    """Write progress, networks, optimisers and replay."""
+    """Write progress, networks, optimisers and replay; the checkpoint before is kept beside."""
     arrays = {"format": np.array(FORMAT)}
     arrays |= {f"progress/{name}": np.array(value) for name, value in vars(progress).items()}
     arrays |= {f"state/{name}": np.asarray(leaf) for name, leaf in _named_leaves(state)}
     arrays |= {f"replay/{name}": array for name, array in filled_arrays(replay).items()}
-    write_arrays(path, arrays)
+    write_arrays(path, arrays, keep=Path(path).with_name(PREVIOUS_FILE))
 
 
 def load_checkpoint(
@@ -46,17 +57,63 @@ def load_checkpoint(
 ) -> tuple[Progress, State, Replay]:
     """Read a checkpoint into the shapes of a fresh `state` and an empty `replay`."""
     arrays = _read(path)
-    progress = Progress(
-        **{name: arrays[f"progress/{name}"].item() for name in Progress.__dataclass_fields__}
-    )
+    _check_finite(path, arrays, "replay/")
+    _check_finite(path, arrays, "state/")
     prefix = "replay/"
     stored = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
-    return progress, _refill(path, state, arrays), restore(replay, stored)
+    try:
+        progress = Progress(
+            **{name: arrays[f"progress/{name}"].item() for name in Progress.__dataclass_fields__}
+        )
+        return progress, _refill(path, state, arrays), restore(replay, stored)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedCheckpoint(f"{path} is no complete checkpoint: {error}.") from error
+
+
+def load_newest(
+    directory: Path, state: State, replay: Replay
+) -> tuple[Progress, State, Replay] | None:
+    """The newest checkpoint that can be read, to train on from it; None if there is none.
+
+    A damaged one is set aside, so that it never takes the place of a sound one.
+    """
+    newest = directory / CHECKPOINT_FILE
+    found = newest_readable(directory, lambda path: load_checkpoint(path, state, replay))
+    if found is None:
+        return None
+    path, loaded = found
+    if path != newest:
+        with suppress(OSError):
+            os.replace(newest, directory / DAMAGED_FILE)
+    return loaded
+
+
+def newest_readable(directory: Path, read: Callable[[Path], T]) -> tuple[Path, T] | None:
+    """What `read` makes of the newest checkpoint; if that is damaged, of the one before it."""
+    newest, previous = directory / CHECKPOINT_FILE, directory / PREVIOUS_FILE
+    problem = DamagedCheckpoint(f"{newest} is missing.")
+    if newest.exists():
+        try:
+            return newest, read(newest)
+        except DamagedCheckpoint as error:
+            problem = error
+    elif not previous.exists():
+        return None
+    if not previous.exists():
+        raise problem
+    try:
+        found = read(previous)
+    except DamagedCheckpoint:
+        raise problem from None
+    print(f"{problem} The checkpoint before it, {previous}, is used instead.", file=sys.stderr)
+    return previous, found
 
 
 def load_state(path: str | Path, state: State) -> State:
     """Read only the agent's state, for evaluation."""
-    return _refill(path, state, _read(path))
+    arrays = _read(path)
+    _check_finite(path, arrays, "state/")
+    return _refill(path, state, arrays)
 
 
 def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
@@ -70,10 +127,31 @@ def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
-    arrays = read_arrays(path)
-    if int(arrays.get("format", np.array(-1))) != FORMAT:
+    try:
+        arrays = read_arrays(path)
+    except UserError as error:
+        if isinstance(error.__cause__, PermissionError | FileNotFoundError):
+            raise
+        raise DamagedCheckpoint(str(error)) from error
+    if not np.array_equal(arrays.get("format", -1), FORMAT):
         raise UserError(f"{path} is not a checkpoint of this version of nppac.")
+    tell_if_unchecked(path)
     return arrays
+
+
+def _check_finite(path: str | Path, arrays: dict[str, np.ndarray], prefix: str) -> None:
+    """Refuse numbers that would poison everything that is computed from them."""
+    for name, array in arrays.items():
+        if not name.startswith(prefix) or not np.issubdtype(array.dtype, np.floating):
+            continue
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            place = tuple(int(i) for i in bad[0])
+            raise UserError(
+                f"{path} holds {array[place]:g} in '{name}' at {list(place)}, and {len(bad)} such "
+                "numbers there in all: the run had diverged, or its environment had. Train anew; "
+                f"{PREVIOUS_FILE} beside it may be older than that."
+            )
 
 
 def _named_leaves(tree: Any) -> list[tuple[str, Any]]:

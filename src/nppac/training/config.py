@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.methods import get_method
+from nppac.agents.registry import get_method
 from nppac.agents.schedule import Schedule
 from nppac.references import GPConfig, NetworkConfig
 from nppac.training.directory import CONFIG_FILE

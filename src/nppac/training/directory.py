@@ -3,4 +3,8 @@
 CONFIG_FILE = "config.json"
 SUMMARY_FILE = "summary.json"
 CHECKPOINT_FILE = "checkpoint.npz"
+PREVIOUS_FILE = "checkpoint.previous.npz"
+"""The checkpoint before the newest, for the case that the newest is damaged."""
+DAMAGED_FILE = "checkpoint.damaged.npz"
+"""A newest checkpoint that could not be read, set aside."""
 REFERENCE_FILE = "reference.npz"

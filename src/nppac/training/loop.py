@@ -4,11 +4,8 @@ Everything random is derived from (seed, purpose, counter), so that a run that w
 resumed is the run that was not.
 """
 
-import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +17,14 @@ from nppac.agents.base import Agent, ReplayAgent, State
 from nppac.agents.replay import Replay, empty_replay, insert
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation, evaluate
-from nppac.evaluation.metrics import METRICS_FILE, append_row, rewind
+from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
 from nppac.references.cache import remembering
 from nppac.tasks.rollout import collect, episode_seeds
-from nppac.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
 from nppac.training.directory import CHECKPOINT_FILE
 from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
 from nppac.training.problem import Problem
+from nppac.training.signals import Interrupted, stopping_after_epoch
 from nppac.training.transitions import rewards_of, transitions
 from nppac.training.updates import (
     exploring_policy,
@@ -36,6 +34,7 @@ from nppac.training.updates import (
     run_updates,
 )
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 from nppac.utils.progress import progress_bar
 from nppac.utils.random import random_stream
 
@@ -53,8 +52,8 @@ class Run:
     demos: Replay | None = None
 
 
-class Interrupted(Exception):
-    """Training stopped at the user's wish; everything is in the checkpoint."""
+Callback = Callable[[Mapping[str, float | None]], object]
+"""Is called with each row of the metrics, once it is on the disk."""
 
 
 def train_to_end(
@@ -63,24 +62,28 @@ def train_to_end(
     schedule: Schedule,
     seed: int,
     directory: Path,
+    callback: Callback | None = None,
 ) -> Run:
     """Train to the end of the schedule, from the directory's checkpoint if it has one."""
     run = _start(problem, agent, schedule, seed, directory)
     with (
-        _deferred_interrupt() as stop_requested,
+        stopping_after_epoch() as stop_requested,
         progress_bar("Training", schedule.steps, run.progress.env_steps) as advance,
     ):
         while run.progress.epoch < schedule.epochs:
             began = time.monotonic()
             run, row = run_epoch(problem, agent, schedule, seed, run)
             run = _tick(run, began)
-            append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)})
+            row |= _counters(run.progress)
+            append_row(directory / METRICS_FILE, row)
             advance(run.progress.env_steps, _status(row))
             stopping = stop_requested()  # asked once: what stops the run has been saved
             if stopping or _due(run.progress.env_steps, schedule, "checkpoint_every"):
                 save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
+            if callback is not None:
+                callback(row)
             if stopping and run.progress.epoch < schedule.epochs:
-                raise Interrupted
+                raise Interrupted(stopping)
     return run
 
 
@@ -91,13 +94,13 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     capacity = min(schedule.replay_capacity, schedule.steps + shown)
     replay = empty_replay(capacity, problem.obs_dim, problem.action_dim)
     state = agent.init(random_stream(seed, "init"), problem.obs_dim, problem.action_dim)
-    checkpoint = directory / CHECKPOINT_FILE
-    if checkpoint.exists():
-        progress, state, replay = load_checkpoint(checkpoint, state, replay)
+    found = load_newest(directory, state, replay)
+    if found is not None:
+        progress, state, replay = found
         rewind(directory / METRICS_FILE, progress.env_steps)
         return Run(progress, state, replay, demos)
     began = time.monotonic()
-    (directory / METRICS_FILE).unlink(missing_ok=True)
+    _forget_unsaved_start(directory)
     if schedule.pretrain_epochs:
         state = pretrain_on_demos(problem, agent, schedule, seed, state)
     if demos is not None and schedule.demos_in_replay:
@@ -110,8 +113,23 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     run = _tick(Run(progress, state, replay, demos), began)
     own = metric_names(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
     append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)}, own)
-    save_checkpoint(checkpoint, run.progress, run.state, run.replay)
+    save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
     return run
+
+
+def _forget_unsaved_start(directory: Path) -> None:
+    """Delete the row of a run that was killed before its first checkpoint; refuse any other."""
+    metrics = directory / METRICS_FILE
+    if not metrics.exists():
+        return
+    done = int(max(load_metrics(metrics)["env_steps"], default=0))
+    if done:
+        raise UserError(
+            f"{directory} has metrics up to step {done:,} but no checkpoint: it cannot be "
+            "continued, and to start over would delete its history. Restore "
+            f"{CHECKPOINT_FILE}, or train anew in another directory."
+        )
+    metrics.unlink()
 
 
 def run_epoch(
@@ -219,26 +237,3 @@ def _status(row: Mapping[str, Any]) -> str:
     if row.get("updates_per_second"):
         parts.append(f"{row['updates_per_second']:.0f} updates/s")
     return ", ".join(parts)
-
-
-@contextmanager
-def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C finish the epoch and its checkpoint; a second one stops at once."""
-    requests: list[int] = []
-
-    def handle(signum: int, frame: object) -> None:
-        if requests:
-            raise KeyboardInterrupt
-        requests.append(signum)
-        # Past Python's buffers, which the signal may have found in the middle of a write.
-        os.write(2, b"\nFinishing this epoch, then stopping (Ctrl-C again stops at once).\n")
-
-    try:
-        previous = signal.signal(signal.SIGINT, handle)
-    except ValueError:  # not the main thread: leave signals to whoever owns them
-        yield lambda: False
-        return
-    try:
-        yield lambda: bool(requests)
-    finally:
-        signal.signal(signal.SIGINT, previous)

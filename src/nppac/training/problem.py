@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
-from nppac.agents.methods import get_method
+from nppac.agents.registry import get_method
 from nppac.demos import Demos, task_rewards
 from nppac.references import (
     CustomReference,

@@ -16,11 +16,13 @@ from nppac.tasks import (
     obs_dim,
 )
 from nppac.tasks.rollout import Act
-from nppac.training.checkpoint import load_state
+from nppac.training.checkpoint import load_state, newest_readable
 from nppac.training.config import RunConfig, read_config
-from nppac.training.directory import CHECKPOINT_FILE, REFERENCE_FILE
-from nppac.training.updates import Query, greedy_policy
+from nppac.training.directory import REFERENCE_FILE
+from nppac.training.trust import require_trust
+from nppac.training.updates import ReferenceQuery, greedy_policy
 from nppac.types import ReferenceStats
+from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 
 
@@ -30,44 +32,51 @@ class TrainedRun:
 
     config: RunConfig
     state: State
-    query: Query
+    query: ReferenceQuery
     """The run's reference; only an anchored policy may ask it."""
     checkpoint: Path
 
-    def policy(self, query: Query | None = None) -> Act:
+    def policy(self, query: ReferenceQuery | None = None) -> Act:
         """Its deterministic policy; `query` stands in for the reference where it is known."""
         return greedy_policy(self.config.agent, self.state, query or self.query)
 
 
-def load_trained_run(directory: str | Path) -> TrainedRun:
-    """Read a run's last checkpoint."""
+def load_trained_run(directory: str | Path, *, trust: bool = False) -> TrainedRun:
+    """Read a run's last checkpoint.
+
+    A task or a reference of the user's own is imported only if the run was made here, or with
+    `trust`: a directory must not decide what code runs.
+    """
+    require_trust(directory, trust)
     config = read_config(directory)
-    checkpoint = Path(directory) / CHECKPOINT_FILE
-    if not checkpoint.exists():
-        raise UserError(
-            f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
-        )
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
+    found = newest_readable(Path(directory), lambda path: load_state(path, fresh))
+    if found is None:
+        raise UserError(
+            f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
+        )
     query = saved_reference(config, directory) if agent.anchored else _no_reference
-    return TrainedRun(config, load_state(checkpoint, fresh), query, checkpoint)
+    return TrainedRun(config, found[1], query, found[0])
 
 
 def saved_reference(config: RunConfig, directory: str | Path) -> Reference:
     """The run's own reference; a function is imported only if its configuration names it too.
 
-    That trusts `config.json` as far as it is trusted anyway: a task's id may name a module.
+    Whoever calls this has made sure that the configuration is trusted (`require_trust`).
     """
-    reference = load_reference(Path(directory) / REFERENCE_FILE, trusted=config.reference)
+    path = Path(directory) / REFERENCE_FILE
+    reference = load_reference(path, trusted=config.reference)
+    tell_if_unchecked(path)
     if isinstance(reference, CustomReference):
         print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
     return reference
 
 
-def load_run_policy(directory: str | Path) -> tuple[RunConfig, Act]:
+def load_run_policy(directory: str | Path, *, trust: bool = False) -> tuple[RunConfig, Act]:
     """A run's configuration and its deterministic policy as of the last checkpoint."""
-    trained = load_trained_run(directory)
+    trained = load_trained_run(directory, trust=trust)
     return trained.config, trained.policy()
 
 

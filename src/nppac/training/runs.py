@@ -1,6 +1,7 @@
 """Runs as directories: create one from a configuration, and resume it."""
 
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +9,39 @@ from nppac.demos import is_embedded
 from nppac.demos.for_task import load_task_demos
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.tasks import get_task
+from nppac.tasks.rollout import FailedEnvironment
 from nppac.training.config import RunConfig, read_config, to_json
 from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
-from nppac.training.loop import train_to_end
+from nppac.training.loop import Callback, train_to_end
+from nppac.training.origin import check_origin, run_origin
 from nppac.training.problem import Problem, make_problem, obtain_reference
 from nppac.training.restore import saved_reference
+from nppac.training.signals import stopping_at_once
 from nppac.training.summary import run_summary
+from nppac.training.trust import require_trust
 from nppac.utils.errors import UserError
-from nppac.utils.files import directory_lock, read_json, remove_leftovers, write_json
-from nppac.utils.provenance import provenance
+from nppac.utils.files import (
+    directory_lock,
+    is_leftover,
+    read_json,
+    remove_leftovers,
+    write_json,
+)
 
 
-def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
+def start_run(
+    config: RunConfig, directory: str | Path, *, callback: Callback | None = None
+) -> dict[str, Any]:
     """Fit or load the reference, create the directory, train; the run's summary.
 
-    A mistake in what was given is found before anything is written.
+    A mistake in what was given is found before anything is written. `callback` is called with each
+    row of the metrics.
     """
-    directory = Path(directory)
+    with stopping_at_once():
+        return _start(config, Path(directory), callback)
+
+
+def _start(config: RunConfig, directory: Path, callback: Callback | None) -> dict[str, Any]:
     _require_new(directory)
     config = dataclasses.replace(config, demos=_found_from_anywhere(config.demos))
     spec = get_task(config.task)
@@ -33,17 +50,23 @@ def start_run(config: RunConfig, directory: str | Path) -> dict[str, Any]:
     problem = make_problem(config, spec, demos, reference)
     with directory_lock(directory):
         _require_new(directory)  # another run may have begun there while the reference was fitted
-        write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": provenance()})
+        remove_leftovers(directory)
+        origin = run_origin(config, demos, directory)
+        write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": origin})
         reference.save(directory / REFERENCE_FILE)
         # The saved one from now on, because a resumed run will ask that.
         problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
-        return _train(config, problem, directory)
+        return _train(config, problem, directory, callback)
 
 
 def _require_new(directory: Path) -> None:
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
-    if directory.is_dir() and any(directory.iterdir()):
+    try:
+        used = directory.is_dir() and not all(map(is_leftover, directory.iterdir()))
+    except OSError as error:
+        raise UserError(f"Cannot use the directory {directory}: {error.strerror}.") from error
+    if used:
         raise UserError(
             f"{directory} exists and is not empty. Choose another --out, or continue that run with "
             f"`nppac resume {directory}`."
@@ -56,20 +79,31 @@ def _found_from_anywhere(source: str | None) -> str | None:
     return str(Path(source).resolve()) if source and is_path else source
 
 
-def resume_run(directory: str | Path, steps: int | None = None) -> dict[str, Any]:
-    """Continue a run from its checkpoint, to its end or to a new number of steps."""
+def resume_run(
+    directory: str | Path,
+    steps: int | None = None,
+    *,
+    trust: bool = False,
+    callback: Callback | None = None,
+) -> dict[str, Any]:
+    """Continue a run from its checkpoint, to its end or to a new number of steps.
+
+    Code that the run names is imported only if the run was made here, or with `trust`.
+    """
     directory = Path(directory)
+    require_trust(directory, trust)
     config = read_config(directory)
-    with directory_lock(directory):
+    with stopping_at_once(), directory_lock(directory):
         if steps is not None:
             config = _extended(config, directory, steps)
         remove_leftovers(directory)
         spec = get_task(config.task)
         demos = load_task_demos(spec, config.demos, config.demo_episodes)
+        check_origin(directory, config, demos)
         if not (directory / REFERENCE_FILE).exists():  # killed before it was written
             obtain_reference(config, spec, demos).save(directory / REFERENCE_FILE)
         problem = make_problem(config, spec, demos, saved_reference(config, directory))
-        return _train(config, problem, directory)
+        return _train(config, problem, directory, callback)
 
 
 def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
@@ -87,8 +121,14 @@ def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
     return config
 
 
-def _train(config: RunConfig, problem: Problem, directory: Path) -> dict[str, Any]:
-    run = train_to_end(problem, config.agent, config.schedule, config.seed, directory)
+def _train(
+    config: RunConfig, problem: Problem, directory: Path, callback: Callback | None
+) -> dict[str, Any]:
+    try:
+        run = train_to_end(problem, config.agent, config.schedule, config.seed, directory, callback)
+    except FailedEnvironment as error:
+        remedy = f"Mend it, then continue with: nppac resume {shlex.quote(str(directory))}"
+        raise FailedEnvironment(f"{error}\n{remedy}") from error.__cause__
     summary = run_summary(config, directory, run)
     write_json(directory / SUMMARY_FILE, summary)
     return summary

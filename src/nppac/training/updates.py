@@ -1,34 +1,28 @@
 """Gradient steps and actions of any agent as compiled programs.
 
-Many updates run inside one `lax.scan` whose buffers are donated; Python is entered once per scan.
+Many updates run inside one `lax.scan`, whose buffers are donated.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from nppac.agents.base import Agent, BatchSpec, Info, MinibatchAgent, ReplayAgent, State
-from nppac.agents.replay import (
-    Replay,
-    empty_replay,
-    n_step_outcome,
-    sample_rows,
-    take,
-)
+from nppac.agents.replay import Replay, empty_replay, n_step_outcome, sample_rows, take
 from nppac.tasks.rollout import Act
-from nppac.types import Batch, DemoBatch, Family, ReferenceStats
+from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
-Query = Callable[[np.ndarray], ReferenceStats]
+ReferenceQuery = Callable[[np.ndarray], ReferenceStats]
+"""The statistics of a reference at some observations."""
 
 UPDATES_PER_SCAN = 250
-"""Updates in one compiled scan: long enough to hide its dispatch, short enough to show progress."""
+"""Updates in one compiled scan: enough to hide its dispatch, few enough to show progress."""
 
 
 def run_updates(
@@ -41,9 +35,9 @@ def run_updates(
     family: Family,
     demos: Replay | None = None,
 ) -> tuple[State, dict[str, float]]:
-    """So many gradient steps, in compiled scans; their reports averaged and checked.
+    """Gradient steps in compiled scans, and the averages of what they report.
 
-    An agent that learns from whole episodes makes its own number of them.
+    An agent that learns from whole episodes decides itself how many steps it makes.
     """
     if isinstance(agent, ReplayAgent):
         state, info = _learn(agent, state, replay, demos, key, family) if updates else (state, {})
@@ -69,9 +63,9 @@ def run_updates(
 
 
 def metric_names(agent: Agent, obs_dim: int, action_dim: int, family: Family) -> tuple[str, ...]:
-    """What an update reports, by tracing one without running it.
+    """The names of what an update reports, found by tracing one update without running it.
 
-    Settings that do not go together show here at once.
+    Settings that contradict each other raise their error here.
     """
 
     def trace(key: PRNGKeyArray) -> tuple[State, Info]:
@@ -126,7 +120,7 @@ def _scan_updates(
 
 
 def draw_batch(replay: Replay, demos: Replay | None, key: PRNGKeyArray, spec: BatchSpec) -> Batch:
-    """The minibatch that an update takes; demonstrations stand behind the replayed rows."""
+    """The minibatch that an update takes; demonstrations follow the replayed rows."""
     batch = _draw_from(replay, key, spec, spec.replayed)
     if spec.demonstrated and demos is not None:
         demo_batch = _draw_from(demos, jax.random.fold_in(key, 1), spec, spec.demonstrated)
@@ -154,7 +148,7 @@ def pretrain(
     family: Family,
     advance: Advance = silent,
 ) -> State:
-    """Clone what is demonstrated at these states: so many passes in shuffled minibatches."""
+    """Pretrain the policy: `epochs` passes over the demonstrations in shuffled minibatches."""
     batch_size, loss = min(batch_size, len(demo_batch.obs)), 0.0
     for epoch in range(epochs):
         epoch_key = jax.random.fold_in(key, epoch)
@@ -172,7 +166,7 @@ def _pretrain_epoch(
     key: PRNGKeyArray,
     batch_size: int,
     family: Family,
-) -> tuple[State, Float[Array, ""]]:
+) -> tuple[State, Scalar]:
     order_key, step_key = jax.random.split(key)
     count = len(demo_batch.obs)
     batches = count // batch_size
@@ -188,10 +182,10 @@ def _pretrain_epoch(
     return state, jnp.mean(info["pretrain_loss"])
 
 
-def exploring_policy(agent: Agent, state: State, key: PRNGKeyArray, query: Query) -> Act:
+def exploring_policy(agent: Agent, state: State, key: PRNGKeyArray, query: ReferenceQuery) -> Act:
     """The policy as a function of observations, with fresh noise at each call."""
     calls = 0
-    leaves, structure = jax.tree.flatten(state)  # once: it takes longer than to act
+    leaves, structure = jax.tree.flatten(state)  # once: flattening takes longer than acting
 
     def act(obs: np.ndarray) -> np.ndarray:
         nonlocal calls
@@ -208,7 +202,7 @@ def random_policy(action_dim: int, key: PRNGKeyArray) -> Act:
     return lambda obs: rng.uniform(-1.0, 1.0, (len(obs), action_dim)).astype(np.float32)
 
 
-def greedy_policy(agent: Agent, state: State, query: Query) -> Act:
+def greedy_policy(agent: Agent, state: State, query: ReferenceQuery) -> Act:
     """The policy's deterministic actions as a function of observations."""
     leaves, structure = jax.tree.flatten(state)
 
@@ -222,13 +216,13 @@ def greedy_policy(agent: Agent, state: State, query: Query) -> Act:
 @partial(jax.jit, static_argnames=("agent", "structure"))
 def _sample(
     agent: Agent,
-    structure: Any,
+    structure: Hashable,
     leaves: list[Array],
-    obs: Array,
+    obs: Obs,
     stats: ReferenceStats | None,
     key: PRNGKeyArray,
     call: Int[Array, ""] | int,
-) -> Array:
+) -> Actions:
     state = jax.tree.unflatten(structure, leaves)
     return agent.sample(state, obs, stats, jax.random.fold_in(key, call))
 
@@ -236,11 +230,11 @@ def _sample(
 @partial(jax.jit, static_argnames=("agent", "structure"))
 def _mode(
     agent: Agent,
-    structure: Any,
+    structure: Hashable,
     leaves: list[Array],
-    obs: Array,
+    obs: Obs,
     stats: ReferenceStats | None,
-) -> Array:
+) -> Actions:
     return agent.mode(jax.tree.unflatten(structure, leaves), obs, stats)
 
 

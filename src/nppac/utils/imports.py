@@ -15,7 +15,7 @@ def import_users(module: str, what: str) -> ModuleType:
     try:
         with working_directory_importable():
             return importlib.import_module(module)
-    except Exception as error:  # a module may raise anything while it is imported
+    except (Exception, SystemExit) as error:  # a module may raise anything while it is imported
         raise UserError(
             f"Cannot import the module '{module}' of {what}: {type(error).__name__}: {error}. "
             "Install it, or run where it can be found."

@@ -30,6 +30,10 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number within 0 and 1, both included."""
 OpenFraction = Annotated[float, Field(gt=0, lt=1)]
 """A number between 0 and 1, neither included."""
+ProperFraction = Annotated[float, Field(ge=0, lt=1)]
+"""A number from 0 to 1, with 0 and without 1."""
+PositiveFraction = Annotated[float, Field(gt=0, le=1)]
+"""A number from 0 to 1, without 0 and with 1."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What every random generator takes as a seed."""
 Widths = tuple[Count, ...]

@@ -4,34 +4,40 @@ import pytest
 
 from episodes import KEY, episode_replay
 from nppac.agents.awr import AWR
-from nppac.agents.common.episodic import Estimate, Scaling, explained_variance, filled, unscaled
+from nppac.agents.common.episodic import (
+    Estimate,
+    Scaling,
+    explained_variance,
+    filled,
+    identity_scaling,
+)
 from nppac.utils.errors import UserError
 
 
 def test_a_scaling_that_saw_nothing_is_the_identity():
     x = jnp.array([[1.0, -2.0]])
-    np.testing.assert_array_equal(unscaled(2).scaled(x), x)
-    np.testing.assert_array_equal(unscaled(2).unscaled(x), x)
+    np.testing.assert_array_equal(identity_scaling(2).scaled(x), x)
+    np.testing.assert_array_equal(identity_scaling(2).unscaled(x), x)
 
 
 def test_a_scaling_in_parts_is_that_of_the_whole():
     rows = np.random.default_rng(0).normal(5.0, 2.0, (90, 4)).astype(np.float32)
-    scaling = unscaled(4)
+    scaling = identity_scaling(4)
     for part in (rows[:7], rows[7:50], rows[50:]):
         scaling = scaling.extended(jnp.asarray(part), jnp.ones(len(part)))
     np.testing.assert_allclose(scaling.mean, rows.mean(0), rtol=1e-5)
-    np.testing.assert_allclose(scaling.spread, rows.std(0), rtol=1e-5)
+    np.testing.assert_allclose(scaling.std, rows.std(0), rtol=1e-5)
     np.testing.assert_allclose(scaling.unscaled(scaling.scaled(jnp.asarray(rows))), rows, rtol=1e-4)
 
 
 def test_what_never_varies_is_not_blown_up():
-    scaling = unscaled(1).extended(jnp.full((5, 1), 3.0), jnp.ones(5))
+    scaling = identity_scaling(1).extended(jnp.full((5, 1), 3.0), jnp.ones(5))
     np.testing.assert_allclose(scaling.scaled(jnp.array([[3.02]])), [[1.0]], rtol=1e-3)
 
 
 def test_rows_without_weight_are_not_seen():
     rows = jnp.array([[1.0], [3.0], [77.0]])
-    scaling = unscaled(1).extended(rows, jnp.array([1.0, 1.0, 0.0]))
+    scaling = identity_scaling(1).extended(rows, jnp.array([1.0, 1.0, 0.0]))
     assert isinstance(scaling, Scaling)
     assert (float(scaling.mean[0]), float(scaling.variance[0])) == (2.0, 1.0)
 

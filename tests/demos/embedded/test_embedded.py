@@ -64,3 +64,10 @@ def test_every_set_in_the_package_is_valid():
         demos = load_embedded(name)
         assert demos.metadata["provenance"], name
         assert validate(demos)[1] == [], name
+
+
+def test_every_set_in_the_package_has_a_licence():
+    statement = (embedded._root() / "LICENSE.md").read_text()
+    for name in embedded_names():
+        assert f"`{name}.npz`" in statement
+        assert load_embedded(name).metadata["provenance"]["license"] == "MIT"

@@ -62,7 +62,7 @@ def test_by_id(store):
     found = load_demos(NAME)
     assert_same(found, expected())
     assert found.source == f"Minari {NAME}"
-    assert found.metadata == {"provenance": {"minari_id": NAME}}
+    assert found.metadata == {"provenance": {"minari_id": NAME}, "actions": "normalised"}
 
 
 @pytest.mark.parametrize("inside", ["", "data", "data/main_data.hdf5"])
@@ -83,13 +83,24 @@ def test_environment_and_success_are_kept(store):
 
 
 def test_actions_are_brought_to_the_normalised_range(store):
-    low, high = np.array([[0, -np.inf], [4, np.inf]], np.float32)
-    space = gym.spaces.Box(low, high)
+    space = gym.spaces.Box(np.float32([0, -2]), np.float32([4, 2]))
     actions = np.array([[0, 0.5], [4, 2], [3, -1]], np.float32)
     _, second = make_demos().episodes
     create([buffer(second, 0, actions=actions)], action_space=space)
-    found = load_demos(NAME).actions
-    np.testing.assert_array_equal(found, np.array([[-1, 0.5], [1, 2], [0.5, -1]], np.float32))
+    found = load_demos(NAME)
+    wanted = np.array([[-1, 0.25], [1, 1], [0.5, -0.5]], np.float32)
+    np.testing.assert_array_equal(found.actions, wanted)
+    assert found.metadata["actions"] == "normalised"
+
+
+def test_actions_without_bounds_stay_as_they_are(store):
+    space = gym.spaces.Box(np.float32([0, -np.inf]), np.float32([4, np.inf]))
+    actions = np.array([[0, 0.5], [4, 2], [3, -1]], np.float32)
+    _, second = make_demos().episodes
+    create([buffer(second, 0, actions=actions)], action_space=space)
+    found = load_demos(NAME)
+    np.testing.assert_array_equal(found.actions, actions)
+    assert "actions" not in found.metadata
 
 
 def test_dict_observations_are_laid_side_by_side(store):
@@ -129,8 +140,12 @@ def test_unsupported_version_is_the_users_error(store, by_id):
 
 def test_missing_data_is_the_users_error(store):
     create(sample_buffers())
-    (store / NAME / "data" / "main_data.hdf5").write_bytes(b"")
-    with pytest.raises(UserError, match="cannot be read as a Minari dataset"):
+    data = store / NAME / "data" / "main_data.hdf5"
+    data.write_bytes(b"")
+    with pytest.raises(UserError, match="cannot be read as HDF5"):
+        load_demos(NAME)
+    data.unlink()
+    with pytest.raises(UserError, match=r"cannot be read as a Minari dataset: main_data.* missing"):
         load_demos(NAME)
 
 

@@ -23,6 +23,7 @@ def test_reads_with_and_without_last_observations(tmp_path, extra):
 def test_saves_what_it_reads(tmp_path, extra):
     successes = make_episode(4, 0, extra, successes=np.array([0, 1, 1, 0], bool), terminated=True)
     metadata = {"env_id": "Ant-v5", "env_kwargs": {"a": False}, "provenance": {"seed": 3}}
+    metadata["actions"] = "normalised"
     demos = Demos((successes, replace(successes, terminated=False)), "x", metadata)
     save_demos(tmp_path / "d.npz", demos)
     found = load_demos(tmp_path / "d.npz")
@@ -109,7 +110,9 @@ def test_terminated_for_another_number_of_episodes(tmp_path):
     refuse(path, "'terminated' has 3 entries for 2 episodes")
 
 
-@pytest.mark.parametrize(("text", "part"), [("{", "is not JSON"), ("[1]", "must be a JSON object")])
+@pytest.mark.parametrize(
+    ("text", "part"), [("{", "cannot be read as JSON"), ("[1]", "must be a JSON object")]
+)
 def test_odd_metadata(tmp_path, text, part):
     path = write_npz(tmp_path / "d.npz", make_demos(), env_kwargs=np.array(text))
     refuse(path, "env_kwargs", part)
@@ -128,7 +131,7 @@ def test_metadata_as_the_published_files_have_it(tmp_path):
 
 def test_pickled_arrays_are_refused(tmp_path):
     path = write_npz(tmp_path / "d.npz", make_demos(), actions=np.array([{}] * 7, dtype=object))
-    refuse(path, "allow_pickle=False")
+    refuse(path, "'actions' is refused: it holds Python objects")
 
 
 def test_no_episodes_load_and_are_for_validation_to_refuse(tmp_path):

@@ -1,8 +1,8 @@
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from nppac.references import fit_dropout, fit_network
-from nppac.references.neural.model import forward, moments
 from nppac.utils.errors import UserError
 from references import small
 
@@ -29,10 +29,10 @@ def test_training_drops_units(fitted):
 
 def test_matches_the_moments_of_its_passes(fitted):
     obs, reference = fitted
-    x = reference.units(obs)
+    x = jnp.asarray(reference.units(obs))
     passes = [
-        moments(forward(reference.network, x, (first / 0.7, second / 0.7)), 0.01)
-        for first, second in zip(*reference.kept, strict=True)
+        reference.networks(x, 0.01, tuple(jnp.asarray(mask) / 0.7 for mask in masks))
+        for masks in zip(*reference.kept, strict=True)
     ]
     locs, variances = (np.array(part) for part in zip(*passes, strict=True))
     assert locs.std(0).max() > 1e-3

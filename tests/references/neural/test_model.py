@@ -10,21 +10,30 @@ from nppac.nn.distributions import reference_log_prob
 from nppac.nn.mlp import MLP
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.model import (
-    density,
     forward,
+    inverted,
     match_moments,
-    objective,
+    mean_objective,
     sample,
+    scale_of,
     tuned_bonus,
+    variance_objective,
+    variance_of_raw,
 )
+from nppac.types import ReferenceStats
 
-COLLAPSED = jnp.array([[0.3, -100.0]])
-"""Outputs of a network for one action: location 0.3, and a variance that is all floor."""
+COLLAPSED = jnp.array([[-100.0]])
+"""Output of a variance's network for one action: what is left is all floor."""
+
+
+def density(raw, config):
+    scale = scale_of(config.objective.family, variance_of_raw(raw, config.floor))
+    return ReferenceStats(jnp.full_like(scale, 0.3), scale)
 
 
 def gradient_norm(config, distance):
     stats = density(COLLAPSED, config)
-    log_prob = lambda a: reference_log_prob(config.family, stats, a).sum()  # noqa: E731
+    log_prob = lambda a: reference_log_prob(config.objective.family, stats, a).sum()  # noqa: E731
     return float(jnp.abs(jax.grad(log_prob)(stats.loc + distance))[0, 0])
 
 
@@ -56,15 +65,16 @@ def test_both_families_have_the_variance_that_the_network_gives(family):
 
 
 def make_network():
-    return MLP(jax.random.key(0), 3, (4, 4), 4, 0.5)
+    return MLP(jax.random.key(0), 3, (4, 4), 2, 0.5)
 
 
 @partial(jax.jit, static_argnames="config")
 def slope(network, config, bonus=0.0):
     rng = np.random.default_rng(0)
     x, actions = rng.normal(size=(5, 3)), rng.normal(size=(5, 2))
-    arguments = (bonus, jnp.asarray(x), jnp.asarray(actions), jax.random.key(1), config)
-    return jax.grad(objective, has_aux=True)(network, *arguments)[0]
+    data = (jnp.asarray(x), jnp.asarray(actions))
+    arguments = (jnp.asarray(bonus), *data, jax.random.key(1), config.objective)
+    return jax.grad(variance_objective, has_aux=True)(network, *arguments)[0]
 
 
 def test_dead_parameters_decay_at_twice_lambda_of_themselves():
@@ -80,21 +90,41 @@ def test_dead_parameters_decay_at_twice_lambda_of_themselves():
     np.testing.assert_allclose(live.biases[2], 0.02 * dead.biases[2], rtol=1e-3, atol=1e-6)
 
 
-def test_entropy_bonus_widens_and_leaves_the_mean_alone():
+def test_entropy_bonus_widens():
     network = make_network()
     plain = slope(network, NetworkConfig())
     bonus = slope(network, NetworkConfig(entropy_bonus=0.5), bonus=0.5)
-    np.testing.assert_allclose(bonus.biases[2][:2], plain.biases[2][:2], rtol=1e-4, atol=1e-6)
-    assert (bonus.biases[2][2:] < plain.biases[2][2:]).all()
+    assert (bonus.biases[2] < plain.biases[2]).all()
+
+
+def test_objectives_by_hand():
+    """μ = 0.3 in both actions of one step (0.4, 0.1): squares 0.01 and 0.04; σ² = log 2 + 0.01."""
+    zero = jax.tree.map(jnp.zeros_like, make_network())
+    mean = eqx.tree_at(lambda n: n.biases[-1], zero, jnp.full(2, 0.3))
+    x, actions = jnp.ones((1, 3)), jnp.array([[0.4, 0.1]])
+    value, terms = mean_objective(mean, x, actions, NetworkConfig().objective)
+    assert float(terms.loss) == pytest.approx(0.025, rel=1e-5)
+    assert float(value) == pytest.approx(0.05 / 0.02, rel=1e-5)
+    penalised, _ = mean_objective(mean, x, actions, NetworkConfig(tikhonov=0.5).objective)
+    assert float(penalised - value) == pytest.approx(0.5 * 0.18, rel=1e-4)
+    variance = np.log(2.0) + 0.01
+    expected = 0.05 / (2 * variance) + np.log(2 * np.pi * variance)
+    arguments = (jnp.zeros(()), x, actions - 0.3, jax.random.key(0), NetworkConfig().objective)
+    value, terms = variance_objective(zero, *arguments)
+    assert float(value) == float(terms.loss) == pytest.approx(expected, rel=1e-5)
+
+
+def stepped(bonus, entropy, settings):
+    return float(tuned_bonus(jnp.asarray(bonus), jnp.asarray(entropy), 2, settings))
 
 
 def test_tuned_bonus_follows_the_entropy():
-    config = NetworkConfig(entropy_bonus="tuned", entropy_step=0.1)
-    assert float(tuned_bonus(1.0, 0.0, 2, config)) == pytest.approx(0.9)  # H - H̄ = d
-    assert float(tuned_bonus(1.0, -4.0, 2, config)) == pytest.approx(1.1)
-    assert float(tuned_bonus(0.05, 0.0, 2, config)) == 0.0
-    other = NetworkConfig(entropy_bonus="tuned", entropy_step=0.1, entropy_target=2.0)
-    assert float(tuned_bonus(1.0, 0.0, 2, other)) == pytest.approx(1.2)
+    config = NetworkConfig(entropy_bonus="tuned", entropy_step=0.1).objective
+    assert stepped(1.0, 0.0, config) == pytest.approx(0.9)  # H - H̄ = d
+    assert stepped(1.0, -4.0, config) == pytest.approx(1.1)
+    assert stepped(0.05, 0.0, config) == 0.0
+    other = config._replace(entropy_target=2.0)
+    assert stepped(1.0, 0.0, other) == pytest.approx(1.2)
 
 
 def test_moments_of_a_mixture():
@@ -113,3 +143,9 @@ def test_masks_silence_units():
     ones, none = (jnp.ones(4), jnp.ones(4)), (jnp.ones(4), jnp.zeros(4))
     np.testing.assert_array_equal(forward(network, x, ones), network(x))
     np.testing.assert_array_equal(forward(network, x, none)[0], network.biases[-1])
+
+
+def test_masks_keep_the_expectation():
+    (mask,) = inverted((np.array([True] * 9 + [False]),), 0.1)
+    assert float(jnp.mean(mask)) == pytest.approx(1.0)
+    assert inverted(None, 0.1) is None

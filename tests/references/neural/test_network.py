@@ -1,10 +1,11 @@
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from nppac.references import fit_network
-from nppac.references.neural.group import Steps
+from nppac.references import NetworkReference, fit_network
+from nppac.references.neural.batches import Split
 from nppac.utils.errors import UserError
 from references import small
 
@@ -40,7 +41,7 @@ def test_early_stopping_returns_the_best_epoch():
     assert report["best_validation_nll"] == min(report["validation_nll"])
     assert report["validation_nll"][-1] > report["best_validation_nll"]
     assert len(report["train_nll"]) == len(report["validation_nll"]) == report["epochs"]
-    kept = Steps(len(obs), config, 0).validation
+    kept = Split(len(obs), config, 0).validation
     expected = held_out_nll(reference, obs[kept], actions[kept])
     assert report["best_validation_nll"] == pytest.approx(expected, rel=1e-4)
 
@@ -63,14 +64,6 @@ def test_probe_records_the_variance_of_every_epoch():
     assert "probe_variance" not in reference.summary()
 
 
-def test_progress_counts_to_the_last_epoch():
-    obs, actions = small.make_data()
-    seen = []
-    fit_network(obs, actions, small.CONFIG, lambda done, status="": seen.append((done, status)))
-    assert [done for done, _ in seen] == [1, 2, 3, 4]
-    assert "validation" in seen[-1][1]
-
-
 def test_entropy_bonus_raises_the_variance():
     obs, actions = small.make_data()
     config = replace(small.CONFIG, max_epochs=40)
@@ -86,6 +79,49 @@ def test_tuned_bonus_vanishes_where_the_entropy_suffices():
     report = fit_network(obs, actions, config).report
     assert 0.9 < report["bonus"][0] < 1.0
     assert report["final_bonus"] == 0.0
+
+
+def test_the_mean_is_as_good_as_a_regressions_for_every_variant():
+    """A likelihood of both would not fit tanh where the noisy action's variance overfits first."""
+    obs, actions = small.make_data()
+    config = replace(small.CONFIG, max_epochs=60)
+    plain = fit_network(obs, actions, config)
+    for change in ({"entropy_bonus": 0.5}, {"family": "laplace"}):
+        other = fit_network(obs, actions, replace(config, **change))
+        np.testing.assert_array_equal(other(obs).loc, plain(obs).loc)
+    errors = plain(obs).loc[:, 0] - np.tanh(obs[:, 0])
+    assert np.mean(errors**2) < 0.01
+
+
+def test_the_mean_may_have_its_own_epochs():
+    obs, actions = small.make_data()
+    report = fit_network(obs, actions, replace(small.CONFIG, mean_epochs=2)).report
+    assert (len(report["mean_train_error"]), len(report["train_nll"])) == (2, 4)
+
+
+def test_files_of_one_network_for_both_still_load():
+    obs, actions = small.make_data()
+    reference = fit_network(obs, actions, replace(small.CONFIG, hidden=(8,)))
+    arrays = old_arrays(reference)
+    loaded = NetworkReference.from_arrays(arrays)
+    assert loaded.config.entropy_target == -1.0
+    x = np.maximum(reference.units(obs) @ arrays["weight_0"] + arrays["bias_0"], 0.0)
+    outputs = x @ arrays["weight_1"] + arrays["bias_1"]
+    np.testing.assert_allclose(loaded(obs).loc, outputs[:, :2], rtol=1e-4, atol=1e-5)
+    variance = np.log1p(np.exp(outputs[:, 2:])) + 0.01
+    np.testing.assert_allclose(loaded(obs).scale ** 2, variance, rtol=1e-4)
+
+
+def old_arrays(reference):
+    """What a version without a network for the variance alone would have written."""
+    rng = np.random.default_rng(0)
+    arrays = {k: v for k, v in reference.arrays().items() if not k.startswith("variance_")}
+    config = json.loads(str(arrays["config"]))
+    del config["mean_epochs"]
+    config["entropy_target"] = None
+    last = {"weight_1": rng.normal(size=(8, 4)), "bias_1": rng.normal(size=4)}
+    last = {name: array.astype(np.float32) for name, array in last.items()}
+    return {**arrays, **last, "config": np.asarray(json.dumps(config))}
 
 
 def test_laplace_keeps_its_floor():

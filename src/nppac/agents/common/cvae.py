@@ -1,4 +1,4 @@
-"""A conditional variational autoencoder of actions: BEAR's model of who filled the replay."""
+"""A conditional variational autoencoder of actions: BEAR's model of the behaviour policy."""
 
 import equinox as eqx
 import jax
@@ -6,19 +6,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.mlp import MLP
+from nppac.types import Actions, ActionSamples, Obs, Scalar
 
-LOG_SCALE_MIN, LOG_SCALE_MAX = -4.0, 15.0
-PRIOR_LIMIT = 0.5
-"""Latents to sample actions with lie within this, where the decoder knows what it does."""
+LATENT_LOG_SCALE_MIN, LATENT_LOG_SCALE_MAX = -4.0, 15.0
+LATENT_LIMIT = 0.5
+"""Latents are clipped to this when actions are sampled: the decoder saw few latents beyond."""
 KL_WEIGHT = 0.5
 
-Obs = Float[Array, "batch o"]
-Actions = Float[Array, "batch d"]
 Latents = Float[Array, "batch l"]
 
 
 class CVAE(eqx.Module):
-    """Encoder q(z|s, a) = N(μ, σ²) and decoder â = tanh(u(s, z)), with a latent of 2d numbers."""
+    """Encoder q(z|s, a) = N(μ, σ²) and decoder â = tanh(u(s, z)); z has 2d dimensions."""
 
     encoder: MLP
     decoder: MLP
@@ -32,28 +31,28 @@ class CVAE(eqx.Module):
         self.decoder = MLP(decoder_key, obs_dim + latent, hidden, action_dim, bound)
 
     def encode(self, obs: Obs, action: Actions) -> tuple[Latents, Latents]:
-        """Location and scale of a pair's latent."""
+        """Location and scale of the latent of a state and action."""
         loc, log_scale = jnp.split(self.encoder(jnp.concatenate([obs, action], -1)), 2, axis=-1)
-        return loc, jnp.exp(jnp.clip(log_scale, LOG_SCALE_MIN, LOG_SCALE_MAX))
+        return loc, jnp.exp(jnp.clip(log_scale, LATENT_LOG_SCALE_MIN, LATENT_LOG_SCALE_MAX))
 
     def decode(self, obs: Obs, latent: Latents) -> Actions:
-        """The action of a latent, before it is squashed."""
+        """The action that a latent decodes to, before squashing."""
         return self.decoder(jnp.concatenate([obs, latent], -1))
 
-    def sample(self, obs: Obs, key: PRNGKeyArray, count: int) -> Float[Array, "count batch d"]:
-        """Unsquashed actions of several latents z ~ N(0, 1) at each state, clipped to ±½."""
+    def sample(self, obs: Obs, key: PRNGKeyArray, count: int) -> ActionSamples:
+        """Unsquashed actions from `count` latents z ~ N(0, 1) at each state, clipped to ±½."""
         latent = 2 * self.decoder.biases[-1].shape[-1]
         z = jax.random.normal(key, (count, len(obs), latent))
-        return jax.vmap(lambda z: self.decode(obs, z))(jnp.clip(z, -PRIOR_LIMIT, PRIOR_LIMIT))
+        return jax.vmap(lambda z: self.decode(obs, z))(jnp.clip(z, -LATENT_LIMIT, LATENT_LIMIT))
 
-    def loss(self, obs: Obs, action: Actions, key: PRNGKeyArray) -> Float[Array, ""]:
-        """Of one reparameterised latent for each pair."""
+    def loss(self, obs: Obs, action: Actions, key: PRNGKeyArray) -> Scalar:
+        """The loss with one reparameterised latent for each state and action."""
         loc, scale = self.encode(obs, action)
         latent = loc + scale * jax.random.normal(key, loc.shape)
         return cvae_loss(jnp.tanh(self.decode(obs, latent)), action, loc, scale)
 
 
-def cvae_loss(decoded: Actions, action: Actions, loc: Latents, scale: Latents) -> Float[Array, ""]:
-    """E[(â - a)²] + ½ E[KL(N(μ, σ²) ‖ N(0, 1))], means over batch and dimensions alike."""
+def cvae_loss(decoded: Actions, action: Actions, loc: Latents, scale: Latents) -> Scalar:
+    """E[(â - a)²] + ½ E[KL(N(μ, σ²) ‖ N(0, 1))], averaged over batch and dimensions."""
     kl = -0.5 * jnp.mean(1.0 + 2.0 * jnp.log(scale) - loc**2 - scale**2)
     return jnp.mean((decoded - action) ** 2) + KL_WEIGHT * kl

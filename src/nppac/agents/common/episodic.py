@@ -1,115 +1,108 @@
-"""What the methods that learn from whole episodes share: a value network, and scaled inputs."""
+"""What methods that learn from whole episodes share: a value network and scaled inputs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from nppac.agents.base import Info
-from nppac.agents.common.actor_critic import Scalar, apply, mean_magnitude, require_positive
-from nppac.agents.common.returns import Rows, lambda_returns
+from nppac.agents.base import Info, State
+from nppac.agents.common.optimise import Optimiser, descend_minibatches, gradient_step
+from nppac.agents.common.returns import RowValues, lambda_returns
 from nppac.agents.replay import Replay, sample_rows
 from nppac.nn.critics import CRITIC_LAST_BOUND
 from nppac.nn.mlp import MLP
-from nppac.utils.errors import UserError
+from nppac.nn.policies import LinearPolicy
+from nppac.types import AnyArray, Obs, Scalar
+from nppac.utils.settings import Count, Fraction, ProperFraction, Widths, settings
 
-SMALLEST_SPREAD = 0.02
-"""Quantities that vary less than this are not blown up further."""
+MIN_STD = 0.02
+"""Smallest standard deviation to divide by; dimensions that vary less are not amplified further."""
 
 
 class Scaling(NamedTuple):
-    """Mean and variance of what has been seen; the identity while nothing has been."""
+    """Running mean and variance, for standardising; initially the identity."""
 
     mean: Float[Array, " n"]
     variance: Float[Array, " n"]
     count: Scalar
 
     @property
-    def spread(self) -> Float[Array, " n"]:
-        """Standard deviation, but no less than `SMALLEST_SPREAD`."""
-        return jnp.maximum(jnp.sqrt(self.variance), SMALLEST_SPREAD)
+    def std(self) -> Float[Array, " n"]:
+        """Standard deviation, but no less than `MIN_STD`."""
+        return jnp.maximum(jnp.sqrt(self.variance), MIN_STD)
 
-    def scaled(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
-        """(x - mean) / spread."""
-        return (x - self.mean) / self.spread
+    def scaled(self, x: Float[AnyArray, "*batch n"]) -> Float[Array, "*batch n"]:
+        """(x - mean) / std."""
+        return jnp.subtract(x, self.mean) / self.std
 
-    def unscaled(self, x: Float[Array, "*batch n"]) -> Float[Array, "*batch n"]:
+    def unscaled(self, x: Float[AnyArray, "*batch n"]) -> Float[Array, "*batch n"]:
         """The inverse of `scaled`."""
-        return self.mean + self.spread * x
+        return self.mean + self.std * x
 
-    def extended(self, rows: Float[Array, "rows n"], weights: Rows) -> "Scaling":
-        """The same after more rows, each counted by its weight."""
+    def extended(self, rows: Float[AnyArray, "rows n"], weights: RowValues) -> "Scaling":
+        """The scaling after more rows, each with its weight."""
         added = jnp.sum(weights)
         share = added / (self.count + added)
         mean = jnp.average(rows, axis=0, weights=weights)
         variance = jnp.average((rows - mean) ** 2, axis=0, weights=weights)
         moved = mean - self.mean
-        spread_out = share * (1.0 - share) * moved**2
-        variance = (1.0 - share) * self.variance + share * variance + spread_out
+        between = share * (1.0 - share) * moved**2
+        variance = (1.0 - share) * self.variance + share * variance + between
         return Scaling(self.mean + share * moved, variance, self.count + added)
 
 
-def unscaled(size: int) -> Scaling:
-    """The identity."""
+def identity_scaling(size: int) -> Scaling:
+    """A scaling that has seen nothing: the identity."""
     return Scaling(jnp.zeros(size), jnp.ones(size), jnp.zeros(()))
 
 
 class Estimate(NamedTuple):
-    """The λ-return from each row of a replay on, and the value of the state there."""
+    """The λ-return and the value at each row of the replay."""
 
-    returns: Rows
-    value: Rows
+    returns: RowValues
+    value: RowValues
 
 
-@dataclass(frozen=True)
+@settings
 class EpisodicAgent(ABC):
-    """Settings of a method that fits V(s) to the returns of stored episodes."""
+    """Settings of a method that fits V(s) to the λ-returns G of stored episodes.
 
-    policy_hidden: tuple[int, ...] = (128, 64)
+    J_V = ½ E[(1 - γ)² (V(s) - G)²]
+    """
+
+    policy_hidden: Widths = (128, 64)
     """Widths of the policy's hidden layers."""
-    critic_hidden: tuple[int, ...] = (128, 64)
+    critic_hidden: Widths = (128, 64)
     """Widths of the value network's hidden layers."""
-    discount: float = 0.99
+    discount: ProperFraction = 0.99
     """Discount factor γ."""
-    gae_lambda: float = 0.95
-    """ℓ: how much longer returns count; 0 looks one step ahead, 1 to the end of the episode."""
-    critic_updates: int = 200
+    gae_lambda: Fraction = 0.95
+    """λ of the returns: 0 bootstraps after one step, 1 at the end of the episode."""
+    critic_updates: Count = 200
     """Gradient steps of the value network at the end of each epoch."""
-    minibatch_size: int = 256
+    minibatch_size: Count = 256
     """Transitions in a minibatch."""
-
-    def __post_init__(self) -> None:
-        require_positive(self, "critic_updates", "minibatch_size")
-        if not (0 <= self.discount < 1 and 0 <= self.gae_lambda <= 1):
-            raise UserError(
-                f"'discount' is {self.discount} and 'gae_lambda' {self.gae_lambda}; they must be "
-                "within 0 and 1, and the discount less than 1."
-            )
 
     @property
     def anchored(self) -> bool:
-        """These policies act by themselves."""
+        """These policies do not use the reference."""
         return False
 
     @abstractmethod
-    def critic_optimiser(self) -> Any:
-        """What the value network is fitted with."""
+    def critic_optimiser(self) -> Optimiser:
+        """The optimiser of the value network."""
 
     def make_critic(self, key: PRNGKeyArray, obs_dim: int) -> MLP:
         """A fresh value network."""
         return MLP(key, obs_dim, self.critic_hidden, 1, CRITIC_LAST_BOUND)
 
-    def value(
-        self, critic: MLP, scaling: Scaling, obs: Float[Array, "*batch o"]
-    ) -> Float[Array, "*batch"]:
-        """V(s): the network's output times 1 / (1 - γ), the return of a reward of 1 for ever."""
+    def value(self, critic: MLP, scaling: Scaling, obs: Obs) -> Float[Array, "*batch"]:
+        """V(s): the network's output over 1 - γ, so that the network predicts rewards."""
         return critic(scaling.scaled(obs))[..., 0] / (1.0 - self.discount)
 
-    def estimate(self, state: Any, replay: Replay) -> Estimate:
+    def estimate(self, state: State, replay: Replay) -> Estimate:
         """λ-returns and values of every row."""
         stored = replay.storage
         returns = lambda_returns(
@@ -124,8 +117,8 @@ class EpisodicAgent(ABC):
         return Estimate(returns, self.value(state.critic, state.scaling, stored.obs))
 
     def fit_critic(
-        self, state: Any, replay: Replay, returns: Rows, key: PRNGKeyArray
-    ) -> tuple[Any, Info]:
+        self, state: State, replay: Replay, returns: RowValues, key: PRNGKeyArray
+    ) -> tuple[State, Info]:
         """Steps on ½ E[(1 - γ)² (V(s) - G)²], with G a constant."""
 
         def loss(critic: MLP, rows: Int[Array, " batch"]) -> Scalar:
@@ -140,36 +133,35 @@ class EpisodicAgent(ABC):
         return state, {"critic_loss": value, "critic_gradient": gradient}
 
 
-def descend_minibatches(
-    optimiser: Any,
-    loss: Callable[[Any, Int[Array, " batch"]], Scalar],
-    params: Any,
-    optimiser_state: Any,
-    rows: Int[Array, "steps batch"],
-) -> tuple[Any, Any, Scalar, Scalar]:
-    """A step for each minibatch of rows; also the mean loss and the mean gradient magnitude."""
-
-    def step(carry: tuple[Any, Any], batch: Int[Array, " batch"]) -> tuple[Any, Any]:
-        params, optimiser_state = carry
-        value, grads = jax.value_and_grad(loss)(params, batch)
-        carry = apply(optimiser, params, grads, optimiser_state)
-        return carry, (value, mean_magnitude(grads))
-
-    (params, optimiser_state), (values, gradients) = jax.lax.scan(
-        step, (params, optimiser_state), rows
+def step_trunk(
+    state: State, loss: Callable[[MLP], Scalar], optimiser: Optimiser
+) -> tuple[State, Info]:
+    """One pretraining step of the policy's network; the policy's scale stays."""
+    trunk, optimiser_state, value = gradient_step(
+        loss, state.policy.trunk, optimiser, state.policy_optimiser
     )
-    return params, optimiser_state, jnp.mean(values), jnp.mean(gradients)
+    policy = LinearPolicy(trunk, state.policy.log_scale)
+    state = state._replace(policy=policy, policy_optimiser=optimiser_state)
+    return state, {"pretrain_loss": value}
 
 
-def filled(replay: Replay) -> Rows:
+def filled(replay: Replay) -> RowValues:
     """1 at the rows that hold a transition, 0 at empty ones."""
     return (jnp.arange(replay.capacity) < replay.size).astype(jnp.float32)
 
 
-def explained_variance(estimate: Estimate, weights: Rows) -> Scalar:
-    """1 - Var[G - V] / Var[G]: 1 where the values know the returns, 0 where they know nothing."""
+def value_report(estimate: Estimate, weights: RowValues) -> Info:
+    """What both methods report of their values."""
+    return {
+        "value": jnp.average(estimate.value, weights=weights),
+        "explained_variance": explained_variance(estimate, weights),
+    }
 
-    def variance(x: Rows) -> Scalar:
+
+def explained_variance(estimate: Estimate, weights: RowValues) -> Scalar:
+    """1 - Var[G - V] / Var[G]: 1 if the values predict the returns exactly, 0 if not at all."""
+
+    def variance(x: RowValues) -> Scalar:
         return jnp.average((x - jnp.average(x, weights=weights)) ** 2, weights=weights)
 
     total = variance(estimate.returns)

@@ -1,15 +1,14 @@
 """Losses of actor-critic methods: pure functions of arrays, each with its equation.
 
-`log_ratio` is log π(a|s) - log π0(a|s) at a sample a ~ π, or the KL divergence itself in closed
-form: both estimate KL(π(·|s) ‖ π0(·|s)). Every argument per transition has shape (B,).
+`log_ratio` is log π(a|s) - log π0(a|s) at a sample a ~ π, or the KL divergence in closed form:
+both estimate KL(π(·|s) ‖ π0(·|s)). Every argument per transition has shape (B,).
 """
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-Values = Float[Array, " batch"]
-Scalar = Float[Array, ""]
+from nppac.types import Scalar, Values
 
 
 def soft_target(
@@ -45,12 +44,12 @@ def td_target(reward: Values, discount_mask: Values, next_q: Values, discount: f
 
 
 def imitation_loss(log_prob: Values, mask: Values) -> Scalar:
-    """-E[1[imitate] log π(a|s)]: behaviour cloning of the pairs that the mask admits."""
+    """-E[m log π(a|s)]: behaviour cloning of the pairs whose mask m is 1."""
     return -jnp.mean(jax.lax.stop_gradient(mask) * log_prob)
 
 
 def advantage_weights(advantage: Values, scale: float, limit: float | None) -> Values:
-    """W = softmax over the batch of min(A, c) / λ."""
+    """W = softmax(min(A, c) / λ) over the batch."""
     limited = advantage if limit is None else jnp.minimum(advantage, limit)
     return jax.nn.softmax(limited / scale)
 

@@ -1,21 +1,26 @@
-"""Returns and advantages over whole episodes that lie in a ring, oldest to newest.
+"""Returns and advantages over whole episodes in a ring buffer.
 
-Every argument has one entry for each row of the ring. The newest row always ends an episode, so
-that nothing flows from the oldest row back into it, nor out of rows that are still empty.
+Every argument has one entry for each row of the buffer. The newest row always ends an episode, so
+that neither the oldest row nor an empty one contributes to it.
 """
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-Rows = Float[Array, " rows"]
+from nppac.types import AnyArray
+
+RowValues = Float[AnyArray, " rows"]
+"""One number for each row of the replay."""
 Position = Int[Array, ""] | int
 
+_Pair = tuple[RowValues, RowValues]
 
-def discounted_sums(values: Rows, decay: Rows, position: Position = 0) -> Rows:
+
+def discounted_sums(values: RowValues, decay: RowValues, position: Position = 0) -> RowValues:
     """y_t = x_t + k_t y_{t+1}; `position` is the row after the newest."""
 
-    def join(later: tuple[Rows, Rows], earlier: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+    def join(later: _Pair, earlier: _Pair) -> _Pair:
         (later_decay, later_value), (decay, value) = later, earlier
         return decay * later_decay, value + decay * later_value
 
@@ -25,30 +30,30 @@ def discounted_sums(values: Rows, decay: Rows, position: Position = 0) -> Rows:
 
 
 def lambda_returns(
-    reward: Rows,
-    discount_mask: Rows,
-    episode_end: Rows,
-    next_value: Rows,
+    reward: RowValues,
+    discount_mask: RowValues,
+    episode_end: RowValues,
+    next_value: RowValues,
     discount: float,
     gae_lambda: float,
     position: Position = 0,
-) -> Rows:
+) -> RowValues:
     """G_t = r_t + γ m_t ((1 - ℓ) V(s_{t+1}) + ℓ G_{t+1}), with ℓ = 0 at the end of an episode.
 
-    So an episode that was cut short bootstraps, and one that terminated (m = 0) does not.
+    An episode that was cut short bootstraps; one that terminated (m = 0) does not.
     """
     going_on = gae_lambda * (1.0 - episode_end)
     seen = reward + discount * discount_mask * (1.0 - going_on) * next_value
     return discounted_sums(seen, discount * discount_mask * going_on, position)
 
 
-def generalised_advantage(returns: Rows, value: Rows) -> Rows:
+def generalised_advantage(returns: RowValues, value: RowValues) -> RowValues:
     """A_t = Σ_j (γℓ)ʲ δ_{t+j} = G_t - V(s_t), where δ_t = r_t + γ m_t V(s_{t+1}) - V(s_t)."""
     return returns - value
 
 
-def standardised(values: Rows, weights: Rows, epsilon: float) -> Rows:
-    """(x - mean) / (standard deviation + ε), both over the rows that the weights admit."""
+def standardised(values: RowValues, weights: RowValues, epsilon: float) -> RowValues:
+    """(x - mean) / (standard deviation + ε), both weighted by `weights`."""
     mean = jnp.average(values, weights=weights)
     variance = jnp.average((values - mean) ** 2, weights=weights)
     return (values - mean) / (jnp.sqrt(variance) + epsilon)

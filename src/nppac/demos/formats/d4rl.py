@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from nppac.demos.build import build_episode, flat_array
+from nppac.demos.build import build_episode, flag_array
 from nppac.demos.data import Demos
+from nppac.demos.formats.hdf5 import Hdf5Contents, read_hdf5
+from nppac.demos.limits import check_episode_count
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from nppac.utils.text import listed
 
 _REQUIRED = ("observations", "actions", "terminals")
 _OPTIONAL = ("rewards", "timeouts", "next_observations")
@@ -17,43 +19,37 @@ _OPTIONAL = ("rewards", "timeouts", "next_observations")
 
 def read_d4rl(path: Path) -> Demos:
     """Read demonstrations from an HDF5 file in D4RL's layout."""
-    columns = _columns(path)
+    return demos_from_columns(path, read_hdf5(path, (*_REQUIRED, *_OPTIONAL)))
+
+
+def demos_from_columns(path: Path, contents: Hdf5Contents) -> Demos:
+    """Demonstrations from the arrays of a file in D4RL's layout."""
+    _require_layout(path, contents)
+    columns = contents.arrays
+    _require_equal_rows(path, columns)
     if len(columns["actions"]) == 0:
         return Demos((), str(path))
     ends = _ends(path, columns)
+    check_episode_count(str(path), len(ends))
     starts = np.concatenate([[0], ends[:-1]])
     spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
     return Demos(tuple(_episode(path, i, columns, *s) for i, s in enumerate(spans)), str(path))
 
 
-def _columns(path: Path) -> dict[str, np.ndarray]:
-    import h5py  # only this format needs it, and it is slow to import
-
-    try:
-        with h5py.File(path, "r") as file:
-            _require_layout(path, file)
-            columns = {k: np.asarray(file[k]) for k in (*_REQUIRED, *_OPTIONAL) if k in file}
-    except (OSError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        raise UserError(
-            f"{path} cannot be read as HDF5: {error}. It may be damaged or incomplete; "
-            "fetch it again."
-        ) from error
-    _require_equal_rows(path, columns)
-    return columns
-
-
-def _require_layout(path: Path, file: Mapping[str, Any]) -> None:
-    missing = [key for key in _REQUIRED if key not in file]
+def _require_layout(path: Path, contents: Hdf5Contents) -> None:
+    found = contents.arrays
+    parts = {name.split("/")[0] for name in found if "/" in name}
+    missing = [key for key in _REQUIRED if key not in found and key not in parts]
     if missing:
         raise UserError(
             f"{path} is an HDF5 file without {', '.join(missing)}: it holds "
-            f"{', '.join(file) or 'nothing'}. D4RL's layout needs {', '.join(_REQUIRED)}, "
+            f"{listed(contents.names) or 'nothing'}. D4RL's layout needs {', '.join(_REQUIRED)}, "
             "and better also 'rewards' and 'timeouts'."
         )
     for key in (*_REQUIRED, *_OPTIONAL):
-        if key in file and not getattr(file[key], "shape", ()):  # a group has no shape
+        if key in parts or (key in found and found[key].ndim == 0):
             raise UserError(
-                f"{path}: '{key}' is a {'number' if hasattr(file[key], 'shape') else 'group'}, not "
+                f"{path}: '{key}' is a {'group' if key in parts else 'number'}, not "
                 "an array with a row for each step. Join a dictionary's observations into one."
             )
 
@@ -61,9 +57,9 @@ def _require_layout(path: Path, file: Mapping[str, Any]) -> None:
 def _require_equal_rows(path: Path, columns: Mapping[str, np.ndarray]) -> None:
     rows = {key: len(column) for key, column in columns.items()}
     if len(set(rows.values())) > 1:
-        listed = ", ".join(f"{key} {count}" for key, count in rows.items())
+        every = ", ".join(f"{key} {count}" for key, count in rows.items())
         raise UserError(
-            f"{path}: every array needs as many rows as there are steps, but has {listed}."
+            f"{path}: every array needs as many rows as there are steps, but has {every}."
         )
     shapes = [columns[key].shape for key in ("observations", "next_observations") if key in columns]
     if len(set(shapes)) > 1:
@@ -76,13 +72,19 @@ def _require_equal_rows(path: Path, columns: Mapping[str, np.ndarray]) -> None:
 def _ends(path: Path, columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """One past the last step of each episode; steps after the last flag are an unfinished one."""
     steps = len(columns["actions"])
-    marks = [
-        flat_array(str(path), key, columns[key]).reshape(steps, -1).any(axis=1)
-        for key in ("terminals", "timeouts")
-        if key in columns
-    ]
-    flags = np.any(marks, axis=0)
-    return np.union1d(np.flatnonzero(flags) + 1, [steps]).astype(np.int64)
+    marks = [_marks(path, columns, key) for key in ("terminals", "timeouts") if key in columns]
+    return np.union1d(np.flatnonzero(np.any(marks, axis=0)) + 1, [steps]).astype(np.int64)
+
+
+def _marks(path: Path, columns: Mapping[str, np.ndarray], key: str) -> np.ndarray:
+    steps = len(columns[key])
+    flags = flag_array(str(path), key, columns[key])
+    if flags.size != steps:
+        raise UserError(
+            f"{path}: '{key}' is of shape {columns[key].shape}; expected one flag for each of the "
+            f"{steps} steps."
+        )
+    return flags
 
 
 def _episode(

@@ -2,50 +2,62 @@
 
 `observations` holds T+1 rows per episode (or T where the last was not recorded), one episode after
 the other; `actions` T rows; `rewards` and `successes` T each, `terminated` one per episode, all
-three optional; `env_id` is a string, `env_kwargs` and `provenance` are JSON strings.
+three optional; `env_id` is a string, `env_kwargs` and `provenance` are JSON strings. `action_units`
+is the string "normalised" where actions are in [-1, 1], whatever the environment's own bounds are.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import is_zipfile
 
 import numpy as np
 
-from nppac.demos.build import build_episode
+from nppac.demos.build import build_episode, flag_array
 from nppac.demos.data import Demos
+from nppac.demos.limits import BYTES, check_episode_count
+from nppac.demos.metadata import (
+    ACTIONS,
+    ENV_ID,
+    NORMALISED,
+    checked_env_id,
+    checked_object,
+    is_normalised,
+)
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
+from nppac.utils.json_reader import parse_json
+from nppac.utils.npz_reader import array_names
+from nppac.utils.text import listed, shown
 
 _REQUIRED = ("observations", "actions", "episode_lengths")
 _JSON_KEYS = ("env_kwargs", "provenance")
+_UNITS = "action_units"
+_TEXTS = (ENV_ID, _UNITS, *_JSON_KEYS)
+_KNOWN = (*_REQUIRED, "rewards", "successes", "terminated", *_TEXTS)
 
 
 def read_npz(path: Path) -> Demos:
-    """Read demonstrations from an npz file."""
-    # NumPy leaves a damaged archive open, so that its end is looked for first.
-    if not is_zipfile(path):
-        raise UserError(f"{path} is a damaged or incomplete npz file; fetch or write it again.")
-    # A zip may hold files that are no arrays; those come back as bytes.
-    arrays = {k: v for k, v in read_arrays(path).items() if isinstance(v, np.ndarray)}
+    """Read demonstrations from an npz file; arrays of other names in it are left alone."""
+    arrays = read_arrays(path, _KNOWN, BYTES)
     missing = [key for key in _REQUIRED if key not in arrays]
     if missing:
         raise UserError(
             f"{path} is an npz file without {', '.join(missing)}: it holds "
-            f"{', '.join(arrays) or 'nothing'}. Demonstrations need {', '.join(_REQUIRED)}."
+            f"{listed(array_names(path)) or 'nothing'}. Demonstrations need {', '.join(_REQUIRED)}."
         )
     return Demos(tuple(_episodes(path, arrays)), str(path), _metadata(path, arrays))
 
 
 def _episodes(path: Path, arrays: Mapping[str, np.ndarray]) -> list[Episode]:
-    lengths = _lengths(path, arrays["episode_lengths"])
+    lengths = _lengths(path, arrays["episode_lengths"], arrays["actions"])
     columns = {
         key: _split(path, key, arrays[key], lengths) if key in arrays else [None] * len(lengths)
         for key in ("observations", "actions", "rewards", "successes")
     }
-    ends = arrays.get("terminated", np.zeros(len(lengths), bool)).reshape(-1)
+    flags = arrays.get("terminated", np.zeros(len(lengths), bool))
+    ends = flag_array(str(path), "terminated", flags)
     if len(ends) != len(lengths):
         raise UserError(
             f"{path}: 'terminated' has {len(ends)} entries for {len(lengths)} episodes."
@@ -56,10 +68,17 @@ def _episodes(path: Path, arrays: Mapping[str, np.ndarray]) -> list[Episode]:
     ]
 
 
-def _lengths(path: Path, lengths: np.ndarray) -> np.ndarray:
+def _lengths(path: Path, lengths: np.ndarray, actions: np.ndarray) -> np.ndarray:
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or (lengths < 0).any():
         raise UserError(
             f"{path}: 'episode_lengths' must be a list of whole numbers, none negative."
+        )
+    check_episode_count(str(path), len(lengths))
+    steps = len(actions) if actions.ndim else 0
+    if (lengths > steps).any():  # before a sum, which could overflow
+        raise UserError(
+            f"{path}: an episode has {lengths.max()} actions by 'episode_lengths', but 'actions' "
+            f"has {steps} rows in all. Write the file again."
         )
     return lengths.astype(np.int64)
 
@@ -79,21 +98,28 @@ def _split(path: Path, key: str, array: np.ndarray, lengths: np.ndarray) -> list
 
 
 def _metadata(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"env_id": str(arrays["env_id"])} if "env_id" in arrays else {}
+    texts = {key: _text(path, key, arrays[key]) for key in _TEXTS if key in arrays}
+    metadata: dict[str, Any] = {}
+    if ENV_ID in texts:
+        metadata[ENV_ID] = checked_env_id(str(path), texts[ENV_ID])
+    if _UNITS in texts:
+        if texts[_UNITS] != NORMALISED:
+            raise UserError(
+                f"{path}: '{_UNITS}' is {shown(texts[_UNITS])}; it must be '{NORMALISED}', or be "
+                "left out where the actions are in the environment's units."
+            )
+        metadata[ACTIONS] = NORMALISED
     for key in _JSON_KEYS:
-        if key in arrays:
-            metadata[key] = _json_object(path, key, str(arrays[key]))
+        if key in texts:
+            where = f"{path}: '{key}'"
+            metadata[key] = checked_object(str(path), key, parse_json(texts[key], where))
     return metadata
 
 
-def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UserError(f"{path}: '{key}' is not JSON: {error}.") from error
-    if not isinstance(value, dict):
-        raise UserError(f"{path}: '{key}' must be a JSON object, not {text[:40]}.")
-    return value
+def _text(path: Path, key: str, array: np.ndarray) -> str:
+    if array.dtype.kind != "U" or array.size != 1:
+        raise UserError(f"{path}: '{key}' must be one piece of text.")
+    return str(array.reshape(-1)[0])
 
 
 def save_demos(path: str | Path, demos: Demos) -> None:
@@ -125,7 +151,7 @@ def _column(demos: Demos, key: str, dtype: Any) -> dict[str, np.ndarray]:
 
 
 def _metadata_arrays(metadata: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    arrays = {
-        k: np.array(json.dumps(metadata[k], default=str)) for k in _JSON_KEYS if k in metadata
-    }
-    return arrays | ({"env_id": np.array(str(metadata["env_id"]))} if "env_id" in metadata else {})
+    texts = {k: json.dumps(metadata[k], default=str) for k in _JSON_KEYS if k in metadata}
+    texts |= {ENV_ID: str(metadata[ENV_ID])} if ENV_ID in metadata else {}
+    texts |= {_UNITS: NORMALISED} if is_normalised(metadata) else {}
+    return {key: np.array(text) for key, text in texts.items()}

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from nppac.demos.build import build_episode, flat_array
+from nppac.demos.build import build_episode, flag_array
 from nppac.demos.data import Demos
+from nppac.demos.limits import check_episode_count
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from nppac.utils.text import listed
 
 _ENDS = ("terminated", "terminals")
 _NUMBERS_PER_BYTE = 8
@@ -24,6 +26,7 @@ def demos_from_paths(path: Path, value: Any) -> Demos:
             f"{path} holds {_kind(value)}; expected a list of dicts, one for each episode, with "
             "'observations' and 'actions'."
         )
+    check_episode_count(str(path), len(value))
     return Demos(tuple(_episodes(path, value)), str(path))
 
 
@@ -64,7 +67,7 @@ def _fields(where: str, item: Any) -> dict[str, Any]:
         raise UserError(f"{where} is {_kind(item)}; expected a dict.")
     missing = [key for key in ("observations", "actions") if item.get(key) is None]
     if missing:
-        raise UserError(f"{where} has no '{missing[0]}': it holds {_keys(item)}.")
+        raise UserError(f"{where} has no '{missing[0]}': it holds {listed(item) or 'nothing'}.")
     return {
         "observations": _all_observations(where, item),
         "actions": item["actions"],
@@ -98,7 +101,8 @@ def _state(where: str, row: Any) -> Any:
         if key in row:
             return row[key]
     raise UserError(
-        f"{where}: an observation is a dict of {_keys(row)}; expected 'state_observation'."
+        f"{where}: an observation is a dict of {listed(row) or 'nothing'}; expected "
+        "'state_observation'."
     )
 
 
@@ -111,7 +115,7 @@ def _terminated(where: str, item: Mapping[str, Any]) -> bool:
     """Whether the task itself ended the episode: one flag, or one for each step."""
     for key in _ENDS:
         if item.get(key) is not None:
-            flags = flat_array(where, key, item[key])
+            flags = flag_array(where, key, item[key])
             return bool(flags[-1]) if len(flags) else False
     return False
 
@@ -122,13 +126,6 @@ def _is_sequence(value: Any) -> bool:
 
 def _count(value: Any) -> int:
     return len(value) if _is_sequence(value) else 0
-
-
-def _keys(item: Mapping[Any, Any]) -> str:
-    """The keys on one line; a file may hold any number of them, of any text."""
-    names = [key if isinstance(key, str) and key.isprintable() else repr(key) for key in item]
-    more = ", ..." if len(names) > 20 else ""
-    return ", ".join(name[:40] for name in names[:20]) + more or "nothing"
 
 
 def _kind(value: Any) -> str:

@@ -5,18 +5,17 @@ bytes of a file are ever taken for the address of an object.
 """
 
 import re
-import reprlib
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from nppac.utils.errors import UserError
+from nppac.utils.plain_arrays import MOST_DIMENSIONS, NotPlain, typed
+from nppac.utils.text import shown
 
-_MOST_DIMENSIONS = 32
 _PLAIN_DTYPE = re.compile(r"b1|[iu][1248]|f[248]|[SU][1-9]\d{0,4}")
 _OBJECT_DTYPES = ("O", "O4", "O8")
-_LAST_CHARACTER = 0x10FFFF
 
 
 class Room:
@@ -30,12 +29,6 @@ class Room:
         self._left -= size
         if self._left < 0:
             raise UserError("its arrays would be far larger than the file itself.")
-
-
-def shown(value: Any) -> str:
-    """A value as one short line."""
-    line = " ".join(reprlib.repr(value).split())
-    return line if len(line) <= 80 else f"{line[:80]}..."
 
 
 def make_dtype(_: Room, spec: Any, align: Any = False, copy: Any = False) -> np.dtype:
@@ -111,7 +104,7 @@ def _numbers(room: Room, shape: Any, dtype: Any, order: Any, data: Any) -> np.nd
 
 def _checked_shape(room: Room, shape: Any) -> tuple[int, ...]:
     plain = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
-    if not plain or len(shape) > _MOST_DIMENSIONS:
+    if not plain or len(shape) > MOST_DIMENSIONS:
         raise UserError(f"{shown(shape)} is not the shape of an array.")
     # An array of 10^9 rows of nothing is still long for whoever goes through its rows.
     room.take(prod(max(size, 1) for size in shape))
@@ -124,12 +117,7 @@ def _check_count(shape: tuple[int, ...], found: int, unit: int) -> None:
 
 
 def _copied(raw: bytes, dtype: np.dtype) -> np.ndarray:
-    if not raw:
-        return np.empty(0, dtype)
-    if dtype.kind == "b":  # NumPy relies on 0 and 1: it counts others wrongly and writes too far
-        return np.frombuffer(raw, np.uint8) != 0
-    if dtype.kind == "U":
-        codes = np.frombuffer(raw, np.dtype("u4").newbyteorder(dtype.byteorder))
-        if codes.max() > _LAST_CHARACTER:
-            raise UserError("an array of text holds what is no character.")
-    return np.frombuffer(raw, dtype).copy()
+    try:
+        return typed(np.frombuffer(raw, np.uint8).copy(), dtype)
+    except NotPlain as error:
+        raise UserError(f"an array is refused: {error}.") from error

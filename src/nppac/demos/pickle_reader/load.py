@@ -5,14 +5,16 @@ likes, addresses included. So it is not used: the file is parsed into nodes that
 these are converted to values afterwards.
 """
 
-from typing import Any, BinaryIO
+from typing import Any
 
 from nppac.demos.pickle_reader.parse import parse
 from nppac.demos.pickle_reader.values import values_of
 from nppac.utils.errors import UserError
+from nppac.utils.plain_arrays import Readable
+from nppac.utils.text import brief
 
 
-def load_pickle(file: BinaryIO, name: str) -> Any:
+def load_pickle(file: Readable, name: str) -> Any:
     """The value pickled at the file's position; `name` is what errors call the file.
 
     Arrays of objects come as lists.
@@ -27,9 +29,3 @@ def load_pickle(file: BinaryIO, name: str) -> Any:
             f"{name} cannot be read as a pickle: {brief(error)}. "
             "It may be damaged or incomplete; fetch or write it again."
         ) from error
-
-
-def brief(error: Exception) -> str:
-    """One short line of what an error says, which may quote all of a file."""
-    text = " ".join(str(error)[:150].split())
-    return text if text.isprintable() and text else type(error).__name__

@@ -13,11 +13,11 @@ from nppac.demos.pickle_reader.arrays import (
     make_dtype,
     make_scalar,
     raw_bytes,
-    shown,
     with_byte_order,
 )
 from nppac.demos.pickle_reader.nodes import Built, Call, Items, Token
 from nppac.utils.errors import UserError
+from nppac.utils.text import shown
 
 MOST_LEVELS = 40
 """How deep containers may lie in one another; the published files need fewer than ten."""

@@ -19,7 +19,6 @@ Correlations between actions at one state are dropped, as in the authors' code.
 
 import json
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +36,6 @@ from nppac.references.gp.saved import Report, read_saved
 from nppac.references.gp.solve import solve_with_cholesky
 from nppac.references.gp.variance import ExactVariance, eigendecomposition
 from nppac.types import Family, ReferenceStats
-from nppac.utils.files import write_arrays
 from nppac.utils.progress import Advance, silent
 from nppac.utils.settings import plain_settings
 
@@ -176,10 +174,6 @@ class GPReference(Reference):
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "GPReference":
         """The reference that `arrays` described; a damaged one is refused."""
         return cls(*read_saved(arrays))
-
-    def save(self, path: str | Path) -> None:
-        """Write everything that `from_arrays` needs."""
-        write_arrays(path, {"kind": np.asarray(self.kind), **self.arrays()})
 
     def summary(self) -> dict[str, object]:
         """Kernel, sizes, likelihoods and hyper-parameters, as plain Python numbers."""

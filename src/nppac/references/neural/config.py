@@ -1,64 +1,72 @@
 """Settings of every reference that is a network."""
 
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
-from nppac.utils.errors import UserError, check_seed, unknown_name
+from nppac.utils.settings import (
+    Count,
+    Finite,
+    NonNegative,
+    OpenFraction,
+    Positive,
+    Seed,
+    Widths,
+    settings,
+)
 
 NetworkFamily = Literal["normal", "laplace"]
 TINY_VARIANCE = 1e-8
 """Least variance even without a floor: float32 must be able to divide by it."""
+_OPTIONAL = {"family": "normal", "entropy_bonus": 0.0, "tikhonov": 0.0}
+"""What each setting that a reference's name may decide is where neither it nor the user does."""
 
 
-@dataclass(frozen=True)
+@settings
 class NetworkConfig:
-    """How to fit a network π0(a|s) to demonstrations by maximum likelihood."""
+    """How to fit networks to demonstrations: the mean by squared error, then the variance.
 
-    hidden: tuple[int, ...] = (256, 256)
-    """Width of each hidden layer."""
-    family: NetworkFamily = "normal"
-    """Density of the action: Gaussian or Laplace."""
-    variance_floor: float = 1e-2
+    A setting that is None is the reference's own, such as a Laplace density for `laplace`.
+    """
+
+    hidden: Widths = (256, 256)
+    """Width of each hidden layer, of the mean's network and of the variance's."""
+    family: NetworkFamily | None = None
+    """Density of the action: Gaussian or Laplace. By default what the reference's name says."""
+    variance_floor: NonNegative = 1e-2
     """Least predictive variance of an action; 0 leaves only a guard of 1e-8."""
-    entropy_bonus: float | Literal["tuned"] = 0.0
+    entropy_bonus: NonNegative | Literal["tuned"] | None = None
     """Weight β of the entropy bonus; `tuned` begins at 1 and meets the entropy target."""
-    entropy_target: float = -1.0
+    entropy_target: Finite = -1.0
     """Entropy that a tuned β aims at, in nats per dimension of the action."""
-    entropy_step: float = 1e-2
+    entropy_step: Positive = 1e-2
     """Step of a tuned β per gradient step, for each nat per action that the entropy is off."""
-    tikhonov: float = 0.0
+    tikhonov: NonNegative | None = None
     """Weight λ of the squared parameters λψᵀψ; a coupled weight decay w is λ = w/2."""
-    learning_rate: float = 3e-4
-    """Learning rate of Adam."""
-    batch_size: int = 64
+    learning_rate: Positive = 3e-3
+    """Learning rate of Adam in the first epoch; it falls to 0 along half a cosine."""
+    batch_size: Count = 256
     """Demonstration steps in a minibatch."""
-    max_epochs: int = 500
-    """Most passes over the training part of the demonstrations."""
-    patience: int = 50
-    """Stop after so many epochs without a better validation likelihood."""
-    validation_fraction: float = 0.2
+    mean_epochs: Count | None = None
+    """Most passes over the demonstrations for the mean; by default as many as for the variance."""
+    max_epochs: Count = 150
+    """Most passes over the training part of the demonstrations for the variance."""
+    patience: Count = 50
+    """Stop either after so many epochs without a better validation loss."""
+    validation_fraction: OpenFraction = 0.1
     """Part of the demonstrations that is kept for validation."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the initial weights, of the validation split and of the minibatches."""
 
-    def __post_init__(self) -> None:
-        check_seed(self.seed)
-        if self.family not in get_args(NetworkFamily):
-            raise unknown_name("family of a network", self.family, get_args(NetworkFamily))
-        if isinstance(self.entropy_bonus, str) and self.entropy_bonus != "tuned":
-            raise unknown_name("entropy bonus", self.entropy_bonus, ("tuned",))
-        for name in ("learning_rate", "batch_size", "max_epochs", "patience", "entropy_step"):
-            self._require(name, getattr(self, name) > 0, "positive")
-        for name in ("variance_floor", "tikhonov"):
-            self._require(name, 0 <= getattr(self, name) < float("inf"), "finite and at least 0")
-        self._require("hidden", all(width > 0 for width in self.hidden), "positive")
-        self._require("validation_fraction", 0 < self.validation_fraction < 1, "between 0 and 1")
-        self._require("entropy_bonus", self.tuned or self.initial_bonus >= 0, "at least 0")
+    @property
+    def steps(self) -> int:
+        """What a fit's progress counts to: the most epochs of mean and variance together."""
+        return self.epochs_of_mean + self.max_epochs
 
-    def _require(self, name: str, holds: bool, expectation: str) -> None:
-        if not holds:
-            value = getattr(self, name)
-            raise UserError(f"NetworkConfig.{name} is {value}; it must be {expectation}.")
+    @property
+    def epochs_of_mean(self) -> int:
+        """Most epochs for the mean."""
+        return self.mean_epochs or self.max_epochs
 
     @property
     def floor(self) -> float:
@@ -66,20 +74,54 @@ class NetworkConfig:
         return max(self.variance_floor, TINY_VARIANCE)
 
     @property
-    def tuned(self) -> bool:
-        """Whether β is tuned."""
-        return self.entropy_bonus == "tuned"
+    def objective(self) -> "ObjectiveSettings":
+        """The settings that a compiled program depends on, so that all seeds share one."""
+        bonus = self.entropy_bonus or 0.0
+        return ObjectiveSettings(
+            hidden=self.hidden,
+            family=self.family or "normal",
+            floor=self.floor,
+            tuned=bonus == "tuned",
+            bonus=1.0 if isinstance(bonus, str) else bonus,
+            entropy_target=self.entropy_target,
+            entropy_step=self.entropy_step,
+            tikhonov=self.tikhonov or 0.0,
+        )
 
-    @property
-    def initial_bonus(self) -> float:
-        """The β that training begins with."""
-        return 1.0 if isinstance(self.entropy_bonus, str) else float(self.entropy_bonus)
 
-    def compiled(self) -> "NetworkConfig":
-        """The settings that a compiled epoch depends on, so that all seeds share one program."""
-        return replace(self, seed=0, max_epochs=1, patience=1, validation_fraction=0.5)
+class ObjectiveSettings(NamedTuple):
+    """What training minimises, with every default filled in."""
 
-    @classmethod
-    def from_json(cls, fields: dict) -> "NetworkConfig":
-        """The settings that JSON keeps, which knows no tuples."""
-        return cls(**{**fields, "hidden": tuple(fields["hidden"])})
+    hidden: Widths
+    family: NetworkFamily
+    floor: float
+    tuned: bool
+    bonus: float
+    """β of the entropy bonus, or what a tuned one begins at."""
+    entropy_target: float
+    entropy_step: float
+    tikhonov: float
+
+
+def resolve(config: NetworkConfig, defaults: Mapping[str, object]) -> NetworkConfig:
+    """`config` with the reference's own `defaults` where the user left a setting out."""
+    given = {name: getattr(config, name) for name in _OPTIONAL}
+    chosen = {
+        name: defaults.get(name, _OPTIONAL[name]) if value is None else value
+        for name, value in given.items()
+    }
+    return replace(config, **chosen)
+
+
+def migrate_network_settings(fields: Mapping[str, object]) -> dict[str, object]:
+    """Plain settings as this version reads them, from files of any version.
+
+    Before `mean_epochs` there was no None: a Gaussian, β = 0 and λ = 0 were also what a user had
+    left out. Still earlier, no entropy target meant -1 per dimension of the action.
+    """
+    kept = dict(fields)
+    if kept.get("entropy_target", 0.0) is None:
+        del kept["entropy_target"]
+    if "mean_epochs" not in kept:
+        kept |= {name: None for name in _OPTIONAL if kept.get(name) == _OPTIONAL[name]}
+    return kept

@@ -1,21 +1,33 @@
 """A network with dropout as a reference policy: an ensemble of its own thinned copies."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpy as np
+from jaxtyping import Array, Float32
 
-from nppac.nn.mlp import MLP
-from nppac.references.checks import check_fit_data
-from nppac.references.neural.base import NeuralReference, Parts, parts_of
-from nppac.references.neural.config import NetworkConfig
+from nppac.references.base import Arrays
+from nppac.references.neural.batches import kept_units
+from nppac.references.neural.config import NetworkConfig, ObjectiveSettings, resolve
 from nppac.references.neural.ensemble import WEIGHT_DECAY
-from nppac.references.neural.epoch import Data, inverted
-from nppac.references.neural.fit import fit_networks
-from nppac.references.neural.group import kept_units
-from nppac.references.neural.model import forward, mixture_density
-from nppac.references.neural.query import standardiser
+from nppac.references.neural.fit import fit_members
+from nppac.references.neural.model import (
+    DensityNetworks,
+    Kept,
+    Masks,
+    inverted,
+    match_moments,
+    scale_of,
+)
+from nppac.references.neural.network import (
+    NeuralReference,
+    Parts,
+    parts_of,
+    register_network,
+    standardised,
+)
+from nppac.references.registry import register_loader
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
@@ -29,57 +41,64 @@ class DropoutReference(NeuralReference):
 
     kind: ClassVar[str] = "dropout"
 
-    def __init__(self, parts: Parts, kept: tuple[np.ndarray, ...]):
+    def __init__(self, parts: Parts, kept: Kept):
         super().__init__(parts)
         self.kept = kept
-        """For each hidden layer (passes, width): which units a pass keeps."""
+        """For each hidden layer (passes, width): which units of both networks a pass keeps."""
 
-    def _ask(self, x: Any) -> ReferenceStats:
+    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
         masks = inverted(self.kept, self.report["rate"])
-        return _query(self.network, masks, x, self.config.compiled())
+        return _query(self.networks, masks, x, self.config.objective)
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def arrays(self) -> Arrays:
         """Everything that the file holds, the kept units included."""
-        kept = {f"kept_{i}": mask for i, mask in enumerate(self.kept)}
+        kept = {f"kept_{i}": np.asarray(mask) for i, mask in enumerate(self.kept)}
         return {**super().arrays(), **kept}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "DropoutReference":
-        """The reference that `save` wrote."""
+    def from_arrays(cls, arrays: Arrays) -> "DropoutReference":
+        """The reference that `arrays` described."""
         parts = parts_of(arrays)
         layers = range(len(parts.config.hidden))
         return cls(parts, tuple(arrays[f"kept_{i}"] for i in layers))
 
 
-@partial(jax.jit, static_argnames="config")
-def _query(network: MLP, masks: Any, x: Any, config: NetworkConfig) -> ReferenceStats:
-    outputs = jax.vmap(lambda one: forward(network, x, one))(masks)
-    return mixture_density(outputs, config)
+@partial(jax.jit, static_argnames="settings")
+def _query(
+    networks: DensityNetworks, masks: Masks, x: Float32[Array, "n o"], settings: ObjectiveSettings
+) -> ReferenceStats:
+    moments = jax.vmap(lambda one: networks(x, settings.floor, one))(masks)
+    loc, variance = match_moments(*moments, settings.floor)
+    return ReferenceStats(loc, scale_of(settings.family, variance))
 
 
 def fit_dropout(
     obs: np.ndarray,
     actions: np.ndarray,
     config: NetworkConfig | None = None,
+    advance: Advance = silent,
     rate: float = RATE,
     passes: int = PASSES,
-    advance: Advance = silent,
 ) -> DropoutReference:
-    """Fit a network whose hidden units are dropped with probability `rate`, fresh at every step.
+    """Fit networks whose hidden units are dropped with probability `rate`, fresh at every step.
 
-    Validation, which stops it early, drops none. `advance` counts to `config.max_epochs`.
+    Validation, which stops it early, drops none, nor does the mean that the variance is fitted
+    around. `advance` counts to `config.steps`.
     """
     if not 0 < rate < 1 or passes < 1:
         raise UserError(
             f"Dropout needs a rate between 0 and 1 and at least one pass, not {rate} and {passes}."
         )
-    config = config or NetworkConfig(tikhonov=WEIGHT_DECAY / 2)
-    obs, actions = check_fit_data(obs, actions)
-    units = standardiser(obs)
-    data = Data(units(obs), actions.astype(np.float32), None)
-    training = fit_networks(data, config, dropout=rate, advance=advance)
-    network = jax.tree.map(lambda leaf: leaf[0], training.network)
-    report = {"points": len(obs), "rate": rate, "passes": passes, **training.reports[0]}
+    config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
+    units, data = standardised(obs, actions)
+    (member,) = fit_members(data, config, dropout=rate, advance=advance)
+    report = {"points": len(data.x), "rate": rate, "passes": passes, **member.report}
     shapes = [(passes, width) for width in config.hidden]
     kept = kept_units(np.random.default_rng(config.seed), shapes, rate)
-    return DropoutReference(Parts(network, units, config, report), kept)
+    return DropoutReference(Parts(member.networks, units, config, report), kept)
+
+
+register_loader(DropoutReference)
+register_network(
+    "dropout", "Network with dropout, 20 passes.", fit_dropout, tikhonov=WEIGHT_DECAY / 2
+)

@@ -4,17 +4,21 @@ from functools import partial
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float32
 
-from nppac.nn.mlp import MLP
-from nppac.references.checks import check_fit_data
-from nppac.references.neural.base import NeuralReference, Parts
-from nppac.references.neural.config import NetworkConfig
-from nppac.references.neural.epoch import Data
-from nppac.references.neural.fit import fit_networks
-from nppac.references.neural.model import mixture_density
-from nppac.references.neural.network import NetworkReference
-from nppac.references.neural.query import standardiser
+from nppac.references.neural.config import NetworkConfig, ObjectiveSettings, resolve
+from nppac.references.neural.fit import fit_members
+from nppac.references.neural.model import DensityNetworks, match_moments, scale_of
+from nppac.references.neural.network import (
+    NetworkReference,
+    NeuralReference,
+    Parts,
+    register_network,
+    standardised,
+)
+from nppac.references.registry import register_loader
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
@@ -29,53 +33,54 @@ class EnsembleReference(NeuralReference):
 
     kind: ClassVar[str] = "ensemble"
 
-    def _ask(self, x: Any) -> ReferenceStats:
-        return _query(self.network, x, self.config.compiled())
+    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+        return _query(self.networks, x, self.config.objective)
 
     def __len__(self) -> int:
-        return len(self.network.biases[0])
+        return len(self.networks.mean.biases[0])
 
     def members(self, k: int) -> "EnsembleReference":
         """The ensemble of the first k members."""
         if not 1 <= k <= len(self):
             raise UserError(f"This ensemble has {len(self)} members; cannot take {k} of them.")
-        network = jax.tree.map(lambda leaf: leaf[:k], self.network)
+        networks = jax.tree.map(lambda leaf: leaf[:k], self.networks)
         report = _report(self.report["points"], self.report["members"][:k])
-        return EnsembleReference(Parts(network, self.units, self.config, report))
+        return EnsembleReference(Parts(networks, self.units, self.config, report))
 
     def member(self, i: int) -> NetworkReference:
         """Member i by itself."""
-        network = jax.tree.map(lambda leaf: leaf[i], self.network)
-        return NetworkReference(Parts(network, self.units, self.config, self.report["members"][i]))
+        networks = jax.tree.map(lambda leaf: leaf[i], self.networks)
+        return NetworkReference(Parts(networks, self.units, self.config, self.report["members"][i]))
 
 
-@partial(jax.jit, static_argnames="config")
-def _query(networks: MLP, x: Any, config: NetworkConfig) -> ReferenceStats:
-    outputs = jax.vmap(lambda network: network(x))(networks)
-    return mixture_density(outputs, config)
+@partial(jax.jit, static_argnames="settings")
+def _query(
+    networks: DensityNetworks, x: Float32[Array, "n o"], settings: ObjectiveSettings
+) -> ReferenceStats:
+    moments = jax.vmap(lambda one: one(x, settings.floor))(networks)
+    loc, variance = match_moments(*moments, settings.floor)
+    return ReferenceStats(loc, scale_of(settings.family, variance))
 
 
 def fit_ensemble(
     obs: np.ndarray,
     actions: np.ndarray,
     config: NetworkConfig | None = None,
-    members: int = MEMBERS,
     advance: Advance = silent,
+    members: int = MEMBERS,
 ) -> EnsembleReference:
-    """Fit `members` networks, each with its own seed and split, by one compiled program.
+    """Fit `members` networks, each with its own seed and split.
 
-    `advance` counts to `config.max_epochs`. The first k members are the same for any number of
-    them.
+    `advance` counts to `config.steps`. The first k members are the same for any number of them.
     """
     if members < 1:
         raise UserError(f"An ensemble needs at least one member, not {members}.")
-    config = config or NetworkConfig(tikhonov=WEIGHT_DECAY / 2)
-    obs, actions = check_fit_data(obs, actions)
-    units = standardiser(obs)
-    data = Data(units(obs), actions.astype(np.float32), None)
-    training = fit_networks(data, config, members=members, advance=advance)
-    report = _report(len(obs), training.reports)
-    return EnsembleReference(Parts(training.network, units, config, report))
+    config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
+    units, data = standardised(obs, actions)
+    fitted = fit_members(data, config, members=members, advance=advance)
+    networks = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(one.networks for one in fitted))
+    report = _report(len(data.x), [one.report for one in fitted])
+    return EnsembleReference(Parts(networks, units, config, report))
 
 
 def _report(points: int, members: list[dict[str, Any]]) -> dict[str, Any]:
@@ -88,6 +93,11 @@ def _report(points: int, members: list[dict[str, Any]]) -> dict[str, Any]:
         "first_best_epoch": min(best),
         "last_best_epoch": max(best),
         "mean_validation_nll": float(np.mean(losses)),
-        "worst_validation_nll": max(losses),
         "members": members,
     }
+
+
+register_loader(EnsembleReference)
+register_network(
+    "ensemble", "Deep ensemble of 15 networks.", fit_ensemble, tikhonov=WEIGHT_DECAY / 2
+)

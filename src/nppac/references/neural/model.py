@@ -1,27 +1,53 @@
-"""A network's density: from standardised states to location and scale, and what it is trained by.
+"""A network's density, from standardised states to location and scale, and its objectives.
 
-All are pure functions of one network; an ensemble maps them over its members.
+All are pure functions of one member; an ensemble maps them over its members.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from nppac.nn.distributions import reference_log_prob
 from nppac.nn.mlp import MLP
-from nppac.references.neural.config import NetworkConfig
-from nppac.types import Family, ReferenceStats
+from nppac.references.neural.config import NetworkFamily, ObjectiveSettings
+from nppac.types import ReferenceStats
+
+MEAN_VARIANCE = 1e-2
+"""Squared errors count as a Gaussian's of this variance, so that λ weighs on μ as it does on σ²."""
+
+Masks = tuple[Float[Array, "*batch _"], ...] | None
+"""For each hidden layer what its units are multiplied by; None for nothing."""
+Kept = tuple[Bool[Array | np.ndarray, "*batch _"], ...]
+"""For each hidden layer whether a unit is kept."""
+Rows = Float[Array, "n d"]
+
+
+class DensityNetworks(eqx.Module):
+    """The networks of one member: μ(s), and ρ(s) with σ² = softplus(ρ) + floor."""
+
+    mean: MLP
+    variance: MLP
+
+    def __call__(
+        self, x: Float[Array, "n o"], floor: float, masks: Masks = None
+    ) -> tuple[Rows, Rows]:
+        """Mean and variance of the action."""
+        raw = forward(self.variance, x, masks)
+        return forward(self.mean, x, masks), variance_of_raw(raw, floor)
 
 
 class Terms(NamedTuple):
-    """What an objective is made of: mean -log π(a|s), and the entropy estimated by one sample."""
+    """What an objective is made of: the loss of the data, and the entropy by one sample."""
 
-    nll: Any
-    entropy: Any
+    loss: Float[Array, ""]
+    entropy: Float[Array, ""]
 
 
-def forward(network: MLP, x: Any, masks: tuple[Any, ...] | None = None) -> Any:
+def forward(network: MLP, x: Float[Array, "n o"], masks: Masks = None) -> Rows:
     """The network's outputs; `masks`, one per hidden layer, multiply what its units give."""
     if masks is None:
         return network(x)
@@ -31,18 +57,24 @@ def forward(network: MLP, x: Any, masks: tuple[Any, ...] | None = None) -> Any:
     return x @ last_weight + last_bias
 
 
-def moments(outputs: Any, floor: float) -> tuple[Any, Any]:
-    """Mean and variance of the action: outputs (μ, ρ) with σ² = softplus(ρ) + floor."""
-    loc, raw = jnp.split(outputs, 2, axis=-1)
-    return loc, jax.nn.softplus(raw) + floor
+def inverted(kept: Kept | None, dropout: float) -> Masks:
+    """Masks that keep the expectation: 1/(1 - p) where a unit is kept, 0 where it is dropped."""
+    return None if kept is None else tuple(mask / jnp.float32(1.0 - dropout) for mask in kept)
 
 
-def scale_of(family: Family, variance: Any) -> Any:
+def variance_of_raw(raw: Float[Array, "*n d"], floor: float) -> Float[Array, "*n d"]:
+    """σ² = softplus(ρ) + floor."""
+    return jax.nn.softplus(raw) + floor
+
+
+def scale_of(family: NetworkFamily, variance: Float[Array, "*n d"]) -> Float[Array, "*n d"]:
     """The scale with that variance: σ of a Gaussian, b = √(σ²/2) of a Laplace density."""
     return jnp.sqrt(0.5 * variance if family == "laplace" else variance)
 
 
-def match_moments(loc: Any, variance: Any, floor: float) -> tuple[Any, Any]:
+def match_moments(
+    loc: Float[Array, "k ..."], variance: Float[Array, "k ..."], floor: float
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Mean and variance of an equal mixture over the first axis, the variance not below a floor.
 
     μ = mean μ_k and σ² = mean(σ_k² + μ_k²) - μ², computed as mean σ_k² + mean (μ_k - μ)²: the
@@ -53,58 +85,77 @@ def match_moments(loc: Any, variance: Any, floor: float) -> tuple[Any, Any]:
     return matched, jnp.maximum(jnp.mean(variance, axis=0) + spread, floor)
 
 
-def mixture_density(outputs: Any, config: NetworkConfig) -> ReferenceStats:
-    """Location and scale that match the moments of the mixture over the outputs' first axis."""
-    loc, variance = match_moments(*moments(outputs, config.floor), config.floor)
-    return ReferenceStats(loc, scale_of(config.family, variance))
-
-
-def density(outputs: Any, config: NetworkConfig) -> ReferenceStats:
-    """Location and scale of the action."""
-    loc, variance = moments(outputs, config.floor)
-    return ReferenceStats(loc, scale_of(config.family, variance))
-
-
-def sample(key: Any, family: Family, stats: ReferenceStats) -> Any:
+def sample(key: PRNGKeyArray, family: NetworkFamily, stats: ReferenceStats) -> Rows:
     """Reparameterised sample ã = loc + scale · ε."""
     draw = jax.random.laplace if family == "laplace" else jax.random.normal
     return stats.loc + stats.scale * draw(key, stats.loc.shape, stats.loc.dtype)
 
 
-def negative_log_likelihood(network: MLP, x: Any, actions: Any, config: NetworkConfig) -> Any:
-    """Mean of -log π(a|s) over a set of steps, without dropout."""
-    stats = density(network(x), config)
-    return -jnp.mean(reference_log_prob(config.family, stats, actions))
+def squared_error(network: MLP, x: Float[Array, "n o"], actions: Rows) -> Float[Array, ""]:
+    """Mean of (a - μ(s))² over steps and actions, without dropout."""
+    return jnp.mean((network(x) - actions) ** 2)
 
 
-def squared_norm(network: MLP) -> Any:
-    """ψᵀψ over all weights and biases."""
-    return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(network))
+def negative_log_likelihood(
+    network: MLP, x: Float[Array, "n o"], residuals: Rows, settings: ObjectiveSettings
+) -> Float[Array, ""]:
+    """Mean of -log π(a|s), without dropout, given the residuals a - μ(s)."""
+    stats = _centred(network(x), settings)
+    return -jnp.mean(reference_log_prob(settings.family, stats, residuals))
 
 
-def objective(
+def mean_objective(
     network: MLP,
-    bonus: Any,
-    x: Any,
-    actions: Any,
-    key: Any,
-    config: NetworkConfig,
-    masks: tuple[Any, ...] | None = None,
-) -> tuple[Any, Terms]:
-    """Mean of -log π(a|s) + β log π(ã|s), plus λψᵀψ, with ã ~ π reparameterised."""
-    stats = density(forward(network, x, masks), config)
-    nll = -jnp.mean(reference_log_prob(config.family, stats, actions))
+    x: Float[Array, "n o"],
+    actions: Rows,
+    settings: ObjectiveSettings,
+    masks: Masks = None,
+) -> tuple[Float[Array, ""], Terms]:
+    """Mean of ‖a - μ(s)‖² / 2σ̄² + λψᵀψ: the likelihood's with a constant variance σ̄²."""
+    error = jnp.mean((forward(network, x, masks) - actions) ** 2)
+    value = error * actions.shape[-1] / (2.0 * MEAN_VARIANCE)
+    return value + _penalty(network, settings), Terms(error, jnp.zeros(()))
+
+
+def variance_objective(
+    network: MLP,
+    bonus: Float[Array, ""],
+    x: Float[Array, "n o"],
+    residuals: Rows,
+    key: PRNGKeyArray,
+    settings: ObjectiveSettings,
+    masks: Masks = None,
+) -> tuple[Float[Array, ""], Terms]:
+    """Mean of -log π(a|s) + β log π(ã|s), plus λψᵀψ, with μ fixed and ã ~ π reparameterised."""
+    stats = _centred(forward(network, x, masks), settings)
+    nll = -jnp.mean(reference_log_prob(settings.family, stats, residuals))
     value, entropy = nll, jnp.zeros(())
-    if config.entropy_bonus:
-        drawn = sample(key, config.family, stats)
-        entropy = -jnp.mean(reference_log_prob(config.family, stats, drawn))
+    if settings.bonus:
+        drawn = sample(key, settings.family, stats)
+        entropy = -jnp.mean(reference_log_prob(settings.family, stats, drawn))
         value = value - bonus * entropy
-    if config.tikhonov:
-        value = value + config.tikhonov * squared_norm(network)
-    return value, Terms(nll, entropy)
+    return value + _penalty(network, settings), Terms(nll, entropy)
 
 
-def tuned_bonus(bonus: Any, entropy: Any, action_dim: int, config: NetworkConfig) -> Any:
+def tuned_bonus(
+    bonus: Float[Array, ""],
+    entropy: Float[Array, ""],
+    action_dim: int,
+    settings: ObjectiveSettings,
+) -> Float[Array, ""]:
     """One dual step down β(H - H̄), per action, kept at β ≥ 0."""
-    target = config.entropy_target * action_dim
-    return jnp.maximum(bonus - config.entropy_step * (entropy - target) / action_dim, 0.0)
+    target = settings.entropy_target * action_dim
+    return jnp.maximum(bonus - settings.entropy_step * (entropy - target) / action_dim, 0.0)
+
+
+def _centred(raw: Rows, settings: ObjectiveSettings) -> ReferenceStats:
+    """The density of the residual a - μ(s)."""
+    scale = scale_of(settings.family, variance_of_raw(raw, settings.floor))
+    return ReferenceStats(jnp.zeros_like(scale), scale)
+
+
+def _penalty(network: MLP, settings: ObjectiveSettings) -> Float[Array, ""]:
+    """λψᵀψ over all weights and biases."""
+    if not settings.tikhonov:
+        return jnp.zeros(())
+    return settings.tikhonov * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(network))

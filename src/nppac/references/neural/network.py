@@ -1,35 +1,119 @@
-"""A network fitted by maximum likelihood as a reference policy: its variance may collapse."""
+"""A network as a reference policy: its mean is a regression's, and its variance may collapse."""
 
+import json
+from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float32
 
 from nppac.nn.mlp import MLP
-from nppac.references.checks import check_fit_data
-from nppac.references.neural.base import NeuralReference, Parts
-from nppac.references.neural.config import NetworkConfig
-from nppac.references.neural.epoch import Data
-from nppac.references.neural.fit import fit_networks
-from nppac.references.neural.model import density
-from nppac.references.neural.query import standardiser
+from nppac.nn.standardise import Standardiser, fit_standardiser
+from nppac.references.base import Arrays, Reference
+from nppac.references.checks import check_fit_data, checked_states
+from nppac.references.neural.batches import Data
+from nppac.references.neural.config import (
+    NetworkConfig,
+    ObjectiveSettings,
+    migrate_network_settings,
+    resolve,
+)
+from nppac.references.neural.fit import fit_members
+from nppac.references.neural.model import DensityNetworks, scale_of
+from nppac.references.registry import (
+    FitSettings,
+    ReferenceKind,
+    register_loader,
+    register_reference,
+)
 from nppac.types import ReferenceStats
+from nppac.utils.batching import map_in_chunks
 from nppac.utils.progress import Advance, silent
+from nppac.utils.settings import plain_settings, read_settings
+
+TIKHONOV = 1e-3
+
+
+class Parts(NamedTuple):
+    """What every reference made of networks consists of."""
+
+    networks: DensityNetworks
+    """Those of one member, or of several with a common first axis."""
+    units: Standardiser
+    config: NetworkConfig
+    report: dict[str, Any]
+    """How training went; its lists are histories, which the summary leaves out."""
+
+
+class NeuralReference(Reference):
+    """A reference whose statistics come from networks; unsquashed, as a GP's are."""
+
+    def __init__(self, parts: Parts):
+        self.networks, self.units, self.config, self.report = parts
+        self.family = self.config.objective.family
+
+    @abstractmethod
+    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+        """Location and scale at standardised states, by a compiled function."""
+
+    def __call__(self, obs: np.ndarray) -> ReferenceStats:
+        """Location and scale at each of the (n, o) states: float32 arrays of shape (n, d)."""
+        obs = checked_states(obs, len(self.units.centre), "The network")
+        return ReferenceStats(*map_in_chunks(self._ask, self.units(obs)))
+
+    def mean(self, obs: np.ndarray) -> np.ndarray:
+        """Location alone."""
+        return self(obs).loc
+
+    def arrays(self) -> Arrays:
+        """Settings, report, standardisation and weights."""
+        return {
+            "config": np.asarray(json.dumps(plain_settings(self.config))),
+            "report": np.asarray(json.dumps(self.report)),
+            **self.units._asdict(),
+            **_layers("", self.networks.mean),
+            **_layers("variance_", self.networks.variance),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> "NeuralReference":
+        """The reference that `arrays` described."""
+        return cls(parts_of(arrays))
+
+    def summary(self) -> dict[str, object]:
+        """The settings that matter and how training went; the course of it is in `report`."""
+        config = self.config
+        return {
+            "kind": self.kind,
+            "family": self.family,
+            "hidden": list(config.hidden),
+            "variance_floor": config.variance_floor,
+            "entropy_bonus": config.entropy_bonus,
+            "tikhonov": config.tikhonov,
+            **{key: value for key, value in self.report.items() if not isinstance(value, list)},
+        }
 
 
 class NetworkReference(NeuralReference):
-    """π0(a|s) = N(μ(s), σ²(s)), or Laplace with that variance, from one network."""
+    """π0(a|s) = N(μ(s), σ²(s)), or Laplace with that variance: two networks of one size."""
 
     kind: ClassVar[str] = "network"
 
-    def _ask(self, x: Any) -> ReferenceStats:
-        return _query(self.network, x, self.config.compiled())
+    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+        return _query(self.networks, x, self.config.objective)
 
 
-@partial(jax.jit, static_argnames="config")
-def _query(network: MLP, x: Any, config: NetworkConfig) -> ReferenceStats:
-    return density(network(x), config)
+@partial(jax.jit, static_argnames="settings")
+def _query(
+    networks: DensityNetworks, x: Float32[Array, "n o"], settings: ObjectiveSettings
+) -> ReferenceStats:
+    loc, variance = networks(x, settings.floor)
+    return ReferenceStats(loc, scale_of(settings.family, variance))
 
 
 def fit_network(
@@ -39,17 +123,100 @@ def fit_network(
     advance: Advance = silent,
     probe: np.ndarray | None = None,
 ) -> NetworkReference:
-    """Fit a network to observations (N, o) and actions (N, d) by maximum likelihood.
+    """Fit networks to observations (N, o) and actions (N, d): μ by squared error, then σ² by NLL.
 
-    `advance` counts to `config.max_epochs`. With states `probe` (n, o), the mean predictive
-    variance there after every epoch is in `report["probe_variance"]`.
+    `advance` counts to `config.steps`. With states `probe` (n, o), the mean predictive variance
+    there after every epoch of the likelihood is in `report["probe_variance"]`.
     """
-    config = config or NetworkConfig()
+    config = resolve(config or NetworkConfig(), {})
+    units, data = standardised(obs, actions, probe)
+    (member,) = fit_members(data, config, advance=advance)
+    report = {"points": len(data.x), **member.report}
+    return NetworkReference(Parts(member.networks, units, config, report))
+
+
+def standardised(
+    obs: np.ndarray, actions: np.ndarray, probe: np.ndarray | None = None
+) -> tuple[Standardiser, Data]:
+    """The units of the observations, and checked data in them."""
     obs, actions = check_fit_data(obs, actions)
-    units = standardiser(obs)
+    units = fit_standardiser(obs)
     probed = None if probe is None else units(probe)
-    data = Data(units(obs), actions.astype(np.float32), probed)
-    training = fit_networks(data, config, advance=advance)
-    network = jax.tree.map(lambda leaf: leaf[0], training.network)
-    report = {"points": len(obs), **training.reports[0]}
-    return NetworkReference(Parts(network, units, config, report))
+    return units, Data(units(obs), actions.astype(np.float32), probed)
+
+
+def parts_of(arrays: Arrays) -> Parts:
+    """The parts of the reference that these arrays describe."""
+    fields = migrate_network_settings(json.loads(str(arrays["config"])))
+    config = read_settings(NetworkConfig, fields, "The file of the network")
+    return Parts(
+        _networks_from(arrays),
+        Standardiser(arrays["centre"], arrays["spread"]),
+        resolve(config, {}),
+        json.loads(str(arrays["report"])),
+    )
+
+
+def _layers(prefix: str, network: MLP) -> Arrays:
+    weights = {f"{prefix}weight_{i}": np.asarray(w) for i, w in enumerate(network.weights)}
+    biases = {f"{prefix}bias_{i}": np.asarray(b) for i, b in enumerate(network.biases)}
+    return {**weights, **biases}
+
+
+def _networks_from(arrays: Arrays) -> DensityNetworks:
+    """Both networks; in files of before one network gave μ and ρ side by side."""
+    first = _network_from("", arrays)
+    if "variance_weight_0" in arrays:
+        return DensityNetworks(first, _network_from("variance_", arrays))
+    half = first.biases[-1].shape[-1] // 2
+    return DensityNetworks(
+        *(_last_outputs(first, part) for part in (slice(half), slice(half, None)))
+    )
+
+
+def _network_from(prefix: str, arrays: Arrays) -> MLP:
+    layers = sum(name.startswith(f"{prefix}weight_") for name in arrays)
+    weights = tuple(jnp.asarray(arrays[f"{prefix}weight_{i}"]) for i in range(layers))
+    biases = tuple(jnp.asarray(arrays[f"{prefix}bias_{i}"]) for i in range(layers))
+    blank = MLP(jax.random.key(0), 1, (), 1, 0.0)
+    return eqx.tree_at(lambda n: (n.weights, n.biases), blank, (weights, biases))
+
+
+def _last_outputs(network: MLP, part: slice) -> MLP:
+    """The network with some of its outputs only."""
+    last = (network.weights[-1][..., part], network.biases[-1][..., part])
+    return eqx.tree_at(lambda n: (n.weights[-1], n.biases[-1]), network, last)
+
+
+def register_network(
+    name: str,
+    description: str,
+    fit: Callable[[np.ndarray, np.ndarray, NetworkConfig, Advance], Reference],
+    **defaults: object,
+) -> None:
+    """Register a reference made of networks; `defaults` are its own where the user gives none."""
+
+    def fit_named(
+        obs: np.ndarray, actions: np.ndarray, settings: FitSettings, advance: Advance
+    ) -> Reference:
+        return fit(obs, actions, resolve(settings.network, defaults), advance)
+
+    steps = lambda settings: settings.network.steps  # noqa: E731
+    register_reference(ReferenceKind(name, description, fit_named, steps))
+
+
+register_loader(NetworkReference)
+register_network("network", "Gaussian network by maximum likelihood.", fit_network)
+register_network(
+    "network-entropy",
+    "Gaussian network with an entropy bonus, by default tuned.",
+    fit_network,
+    entropy_bonus="tuned",
+)
+register_network(
+    "network-tikhonov",
+    "Gaussian network with its squared parameters penalised.",
+    fit_network,
+    tikhonov=TIKHONOV,
+)
+register_network("laplace", "Network with a Laplace density.", fit_network, family="laplace")

@@ -1,0 +1,76 @@
+"""Gradient steps on any tree of parameters."""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int
+
+from nppac.types import Scalar
+
+P = TypeVar("P")
+S = TypeVar("S")
+Optimiser = optax.GradientTransformation
+
+# Optax's types do not admit Equinox modules, although its functions take any tree: hence the casts.
+
+
+def init_optimiser(optimiser: Optimiser, params: object) -> optax.OptState:
+    """The optimiser's state before its first step."""
+    return optimiser.init(cast(optax.Params, params))
+
+
+def apply_gradient(optimiser: Optimiser, params: P, gradient: P, state: S) -> tuple[P, S]:
+    """One step of an optimiser: new parameters and its new state."""
+    updates, after = optimiser.update(
+        cast(optax.Updates, gradient), cast(optax.OptState, state), cast(optax.Params, params)
+    )
+    return cast(P, optax.apply_updates(cast(optax.Params, params), updates)), cast(S, after)
+
+
+def gradient_step(
+    loss: Callable[[P], Scalar], params: P, optimiser: Optimiser, state: S
+) -> tuple[P, S, Scalar]:
+    """One gradient step on a loss: new parameters, new optimiser state, and the loss before."""
+    value, gradient = jax.value_and_grad(loss)(params)
+    params, state = apply_gradient(optimiser, params, gradient, state)
+    return params, state, value
+
+
+def descend_minibatches(
+    optimiser: Optimiser,
+    loss: Callable[[P, Int[Array, " batch"]], Scalar],
+    params: P,
+    state: S,
+    rows: Int[Array, "steps batch"],
+) -> tuple[P, S, Scalar, Scalar]:
+    """One step for each minibatch of rows; also the mean loss and the mean gradient magnitude."""
+
+    def step(
+        carry: tuple[P, S], batch: Int[Array, " batch"]
+    ) -> tuple[tuple[P, S], tuple[Scalar, Scalar]]:
+        params, state = carry
+        value, gradient = jax.value_and_grad(loss)(params, batch)
+        carry = apply_gradient(optimiser, params, gradient, state)
+        return carry, (value, mean_magnitude(gradient))
+
+    (params, state), (values, gradients) = jax.lax.scan(step, (params, state), rows)
+    return params, state, jnp.mean(values), jnp.mean(gradients)
+
+
+def polyak_average(new: P, old: P, tau: float) -> P:
+    """θ̄ ← τ θ + (1 - τ) θ̄."""
+    return cast(P, optax.incremental_update(cast(optax.Params, new), cast(optax.Params, old), tau))
+
+
+def mean_magnitude(gradient: object) -> Scalar:
+    """Average absolute gradient over all parameters: the paper's gradient magnitude."""
+    leaves = jax.tree.leaves(gradient)
+    return jnp.sum(jnp.stack([_sum_magnitude(g) for g in leaves])) / sum(g.size for g in leaves)
+
+
+def _sum_magnitude(array: Float[Array, "..."]) -> Scalar:
+    # Column by column first: XLA vectorises that on CPUs, but not a sum to a single number.
+    return jnp.sum(jnp.sum(jnp.abs(array), axis=tuple(range(array.ndim - 1))))

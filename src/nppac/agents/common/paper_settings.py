@@ -1,0 +1,75 @@
+"""The paper's settings of N-PPAC for each task, which the settings of other methods build on.
+
+Temperatures and pretraining are those of the authors' released configurations; the paper itself
+pretrains on the dexterous tasks only and quotes one temperature for each class of tasks.
+"""
+
+from dataclasses import replace
+
+from nppac.agents.base import Agent
+from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.agents.registry import Recipe
+from nppac.agents.schedule import Schedule
+from nppac.references import GPConfig
+
+DEXTEROUS_TASKS = ("door", "pen")
+
+LOCOMOTION_AGENT = KLActorCritic(head="tanh_normal", policy_hidden=(256, 256), temperature=0.1)
+LOCOMOTION_SCHEDULE = Schedule(steps=200_000, batch_size=256, pretrain_epochs=400)
+LOCOMOTION = Recipe(
+    LOCOMOTION_AGENT, LOCOMOTION_SCHEDULE, "gp", GPConfig(kernel="rbf", fit_points=2000)
+)
+DEXTEROUS_AGENT = KLActorCritic(head="normal", policy_hidden=(256, 256, 256, 256))
+DEXTEROUS_SCHEDULE = Schedule(steps=100_000, batch_size=1024, pretrain_epochs=400, eval_episodes=25)
+
+PAPER: dict[str, Recipe] = {
+    "halfcheetah": LOCOMOTION,
+    "walker2d": replace(LOCOMOTION, agent=replace(LOCOMOTION_AGENT, temperature=0.2)),
+    "ant": LOCOMOTION,
+    "door": Recipe(
+        replace(DEXTEROUS_AGENT, temperature=0.5),
+        DEXTEROUS_SCHEDULE,
+        "gp",
+        GPConfig(kernel="matern12"),
+    ),
+    "pen": Recipe(
+        replace(DEXTEROUS_AGENT, temperature=0.1),
+        replace(DEXTEROUS_SCHEDULE, pretrain_epochs=550),
+        "gp",
+        GPConfig(kernel="matern52"),
+    ),
+}
+"""N-PPAC's settings in the paper, by task."""
+
+
+def paper_recipe(task: str) -> Recipe:
+    """N-PPAC's settings in the paper; a task that is not in it takes the locomotion ones."""
+    return PAPER.get(task, LOCOMOTION)
+
+
+def is_dexterous(task: str) -> bool:
+    """Whether a task is one of the paper's dexterous tasks."""
+    return task in DEXTEROUS_TASKS
+
+
+def without_reference(task: str, agent: Agent) -> Recipe:
+    """The paper's budget for another agent, with the uniform reference and no pretraining."""
+    paper = paper_recipe(task)
+    schedule = replace(paper.schedule, pretrain_epochs=0, pretrain_copies=0)
+    return replace(paper, agent=agent, schedule=schedule, reference="uniform")
+
+
+def scheduled(recipe: Recipe, **changes: float) -> Recipe:
+    """The recipe with some settings of its schedule changed."""
+    return replace(recipe, schedule=replace(recipe.schedule, **changes))
+
+
+def reduced(recipe: Recipe) -> Recipe:
+    """A baseline's recipe for a small machine: fewer steps, small minibatches, fewer updates."""
+    schedule = recipe.schedule
+    return scheduled(
+        recipe,
+        steps=-(-50_000 // schedule.epoch_steps) * schedule.epoch_steps,  # whole epochs
+        batch_size=256,
+        offline_updates=min(schedule.offline_updates, 25_000),
+    )

@@ -1,0 +1,103 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from nppac.evaluation.sequential_test import EXPECTED_WINS, PairedTest, error_rate_of
+
+
+def promotions(sample, repetitions, episodes, error_rate=0.05):
+    """Share of repetitions in which the test rejects at any time within so many episodes."""
+    found = 0
+    for _ in range(repetitions):
+        test = PairedTest()
+        for difference in sample(episodes):
+            test = test.updated([float(difference)])
+            if test.is_better(error_rate):
+                found += 1
+                break
+    return found / repetitions
+
+
+def test_the_evidence_is_the_integral_that_it_says():
+    test = PairedTest().updated([1.0, 1.0, -1.0, 1.0, 0.0, 1.0])
+    s, v, rho = 3.0, 5.0, EXPECTED_WINS**-0.5
+
+    def integrand(x):
+        prior = 2.0 * math.exp(-0.5 * (x / rho) ** 2) / (rho * math.sqrt(2 * math.pi))
+        return math.exp(x * s - x * x * v / 2) * prior
+
+    assert math.exp(test.log_e_value) == pytest.approx(quad(integrand, 0, 20 * rho)[0], rel=1e-6)
+    assert (test.episodes, test.mean) == (6, 0.5)
+
+
+def test_before_any_difference_there_is_no_evidence():
+    assert PairedTest().log_e_value == 0.0
+    assert PairedTest().updated([0.0] * 50).log_e_value == 0.0
+    assert not PairedTest().updated([0.0] * 50).is_better(0.05)
+
+
+def test_the_unit_of_the_scores_does_not_matter():
+    differences = np.random.default_rng(0).normal(1.0, 1.0, 30)
+    one, other = (PairedTest().updated(scale * differences) for scale in (1.0, 1e4))
+    assert one.log_e_value == pytest.approx(other.log_e_value)
+
+
+def test_pairs_may_come_one_by_one_or_together():
+    together = PairedTest().updated([2.0, -1.0, 3.0])
+    assert PairedTest().updated([2.0]).updated([-1.0, 3.0]) == together
+
+
+def gaussian(rng):
+    return lambda n: 500.0 * rng.standard_normal(n)
+
+
+def bimodal(rng):
+    """Two equal policies that fall in 15 % of the episodes, each for itself."""
+
+    def sample(n):
+        returns = np.where(rng.random((2, n)) < 0.15, 100.0, 11_000.0)
+        return returns[0] - returns[1] + rng.normal(0.0, 200.0, n)
+
+    return sample
+
+
+def successes(rng):
+    return lambda n: (rng.random(n) < 0.7).astype(float) - (rng.random(n) < 0.7)
+
+
+@pytest.mark.parametrize("equal", [gaussian, bimodal, successes])
+def test_equal_policies_are_promoted_in_at_most_one_of_twenty_runs(equal):
+    assert promotions(equal(np.random.default_rng(1)), 1_000, 200) <= 0.05
+
+
+def test_a_worse_challenger_is_hardly_ever_promoted():
+    rng = np.random.default_rng(2)
+
+    def worse(n):
+        return (rng.random(n) < 0.6).astype(float) - (rng.random(n) < 0.7)
+
+    assert promotions(worse, 500, 200) <= 0.01
+
+
+@pytest.mark.parametrize(("rates", "least"), [((0.95, 0.75), 0.95), ((0.85, 0.75), 0.3)])
+def test_a_better_challenger_is_promoted(rates, least):
+    rng = np.random.default_rng(3)
+
+    def better(n):
+        return (rng.random(n) < rates[0]).astype(float) - (rng.random(n) < rates[1])
+
+    assert promotions(better, 200, 200) >= least
+
+
+def test_the_error_rates_of_all_challenges_amount_to_the_chosen_one():
+    rates = [error_rate_of(k, 0.05) for k in range(1, 100_000)]
+    assert rates[0] == pytest.approx(0.0304, abs=1e-4)
+    assert sum(rates) == pytest.approx(0.05, rel=1e-4)
+    assert sum(rates) <= 0.05
+
+
+def test_a_score_that_is_not_finite_is_refused():
+    with pytest.raises(ValueError, match="difference of scores is nan"):
+        PairedTest().updated([math.nan])

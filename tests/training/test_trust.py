@@ -1,0 +1,161 @@
+"""A run's directory from elsewhere imports nothing."""
+
+import json
+import shutil
+import sys
+from dataclasses import replace
+
+import pytest
+
+from nppac.cli import main
+from nppac.training.restore import load_run_policy, load_trained_run
+from nppac.training.runs import resume_run, start_run
+from nppac.training.trust import named_code
+from nppac.utils.errors import UserError
+from toy_task import SCHEDULE, make_config
+
+SHORT = replace(SCHEDULE, steps=40, checkpoint_every=20)
+MODULE = """
+from pathlib import Path
+
+import numpy as np
+
+Path(__file__).with_suffix(".ran").touch()
+
+import toy_task
+
+def policy(obs):
+    return np.zeros((len(obs), 2)), np.ones((len(obs), 2))
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A module that leaves a trace where it was imported."""
+    (tmp_path / "side_effect.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield tmp_path
+    sys.modules.pop("side_effect", None)
+
+
+@pytest.fixture
+def own_run(module):
+    """A run whose task and reference are of that module, which has not been imported since."""
+    task = "side_effect:nppac-toy/Reach-v0"
+    config = make_config(task=task, reference="side_effect:policy", schedule=SHORT)
+    start_run(config, module / "run")
+    forget(module)
+    return module / "run"
+
+
+def forget(module):
+    sys.modules.pop("side_effect", None)
+    (module / "side_effect.ran").unlink(missing_ok=True)
+
+
+def was_imported(module):
+    return "side_effect" in sys.modules or (module / "side_effect.ran").exists()
+
+
+def from_elsewhere(directory, **changes):
+    """The same run as another user would have made it."""
+    path = directory / "config.json"
+    config = json.loads(path.read_text())
+    config["provenance"]["made_here"] = "0" * 64
+    path.write_text(json.dumps({**config, **changes}))
+
+
+USES = {
+    "resume": lambda run: resume_run(run, 60),
+    "load_trained_run": load_trained_run,
+    "load_run_policy": load_run_policy,
+    "nppac resume": lambda run: main(["resume", str(run)]),
+    "nppac evaluate": lambda run: main(["evaluate", str(run), "--episodes", "1"]),
+    "nppac render": lambda run: main(["render", str(run)]),
+    "nppac distill": lambda run: main(["distill", str(run)]),
+    "nppac demos record": lambda run: main(
+        ["demos", "record", "--policy", str(run), "--out", "d.npz"]
+    ),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_nothing_is_imported_from_elsewhere(module, own_run, use, capsys):
+    from_elsewhere(own_run)
+    before = {path.name: path.read_bytes() for path in own_run.iterdir()}
+    with pytest.raises((UserError, SystemExit)) as caught:
+        USES[use](own_run)
+    told = capsys.readouterr().err + str(caught.value)
+    assert "the task 'side_effect:nppac-toy/Reach-v0'" in told
+    assert "the reference 'side_effect:policy'" in told
+    assert "--trust" in told
+    assert not was_imported(module)
+    assert {path.name: path.read_bytes() for path in own_run.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"task": "side_effect:Pendulum-v1", "reference": "uniform"},
+        {"task": "Pendulum-v1", "reference": "side_effect:policy"},
+        {"task": "Pendulum-v1", "reference": "uniform", "method": "side_effect:Agent"},
+        {"provenance": None},
+        {"provenance": {}},
+        {"provenance": {"made_here": 3}},
+    ],
+)
+def test_each_setting_that_names_code_needs_trust(module, own_run, changes):
+    from_elsewhere(own_run, **changes)
+    with pytest.raises(UserError, match=r"names code.*side_effect.*--trust"):
+        resume_run(own_run)
+    assert not was_imported(module)
+
+
+def test_a_mark_for_other_code_is_worthless(module, own_run):
+    path = own_run / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "reference": "pickle:loads"}))
+    with pytest.raises(UserError, match="pickle:loads"):
+        resume_run(own_run)
+
+
+def test_a_run_that_was_made_here_goes_on(module, own_run):
+    assert resume_run(own_run, 60)["env_steps"] == 60
+    assert was_imported(module)
+
+
+def test_who_trusts_a_run_may_use_it(module, own_run, capsys):
+    from_elsewhere(own_run)
+    main(["evaluate", str(own_run), "--episodes", "1", "--trust"])
+    assert was_imported(module)
+    main(["resume", str(own_run), "--steps", "60", "--trust"])
+    load_trained_run(own_run, trust=True)
+
+
+def test_a_run_that_names_no_code_needs_no_trust(tmp_path):
+    config = make_config(task="Pendulum-v1", schedule=SHORT)
+    start_run(config, tmp_path / "run")
+    assert (
+        "made_here" not in json.loads((tmp_path / "run" / "config.json").read_text())["provenance"]
+    )
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    assert resume_run(tmp_path / "moved")["env_steps"] == 40
+
+
+def test_without_a_home_it_is_said_that_trust_will_be_needed(module, monkeypatch, capsys):
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.delenv("HOME")
+    start_run(make_config(schedule=SHORT), module / "run")
+    assert "HOME is not set: to resume or use this run, add --trust" in capsys.readouterr().err
+    with pytest.raises(UserError, match="--trust"):
+        resume_run(module / "run")
+    assert resume_run(module / "run", trust=True)["env_steps"] == 40
+
+
+def test_which_settings_name_code():
+    assert named_code({"task": "door", "reference": "mixed:gp+dropout", "method": "sac"}) == {}
+    assert named_code({"reference": "a:b", "task": "a.b:C-v0"}) == {
+        "task": "a.b:C-v0",
+        "reference": "a:b",
+    }
