@@ -74,10 +74,9 @@ def conjugate_gradients(
         if history[-1] > 0.5 * min(history[: -(patience or max_iterations)], default=np.inf):
             break
         preconditioned = precondition(residual)
-        following = (residual * preconditioned).sum(0)
-        turned = -(change * preconditioned).sum(0) if flexible else following
-        direction = preconditioned + turned / np.maximum(rho, TINY) * direction
-        rho = following
+        rho, previous = (residual * preconditioned).sum(0), rho
+        turned = -(change * preconditioned).sum(0) if flexible else rho
+        direction = preconditioned + turned / np.maximum(previous, TINY) * direction
     return Solution(g, False)
 
 
