@@ -6,7 +6,7 @@ import pytest
 from scipy import integrate
 
 from nppac.nn.critics import CriticEnsemble
-from nppac.nn.mlp import MLP, standardized
+from nppac.nn.mlp import MLP, layer_normalised
 from nppac.nn.policies import ConstantScalePolicy, LinearPolicy, make_policy
 
 KEY = jax.random.key(0)
@@ -84,10 +84,10 @@ def test_every_critic_says_what_it_would_say_alone(hidden, layer_norm):
 def test_standardized_rows_are_those_of_jax_and_so_are_their_gradients():
     x = 3.0 + jax.random.normal(KEY, (2, 5, 64))
     theirs = jax.nn.standardize(x, epsilon=1e-6)
-    np.testing.assert_allclose(standardized(x), theirs, atol=1e-5)
+    np.testing.assert_allclose(layer_normalised(x), theirs, atol=1e-5)
     grads = [
         jax.grad(lambda x, f=f: jnp.sum(jnp.sin(3.0 * f(x))))(x)
-        for f in (standardized, lambda x: jax.nn.standardize(x, epsilon=1e-6))
+        for f in (layer_normalised, lambda x: jax.nn.standardize(x, epsilon=1e-6))
     ]
     np.testing.assert_allclose(*grads, atol=1e-4)
 

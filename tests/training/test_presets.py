@@ -98,3 +98,39 @@ def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
         assert ours.eval_every == ours.epoch_steps == ours.replay_capacity
     else:
         assert (ours.steps, ours.eval_every) == (papers.steps, papers.eval_every)
+
+
+@pytest.mark.parametrize(
+    ("task", "temperature", "noise_ratio", "max_correction", "utd_ratio", "discount", "tau"),
+    [
+        ("door", 0.5, 0.5, 3.0, 8, 0.99, 0.005),
+        ("pen", 0.004, 1.0, 3.0, 8, 0.99, 0.005),
+        ("ant", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
+        ("walker2d", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
+        ("halfcheetah", 0.2, 0.2, 1.0, 4, 0.98, 0.01),
+        ("Hopper-v5", 0.2, 0.2, 1.0, 4, 0.98, 0.01),
+    ],
+)
+def test_the_anchored_settings_of_each_task(
+    task, temperature, noise_ratio, max_correction, utd_ratio, discount, tau
+):
+    for name in get_args(Preset):
+        config = preset(task, "nppac-anchored", name)
+        agent, schedule, gp = config.agent, config.schedule, config.gp
+        assert (agent.temperature, agent.noise_ratio) == (temperature, noise_ratio)
+        assert (agent.max_correction, agent.utd_ratio) == (max_correction, utd_ratio)
+        assert (agent.discount, agent.tau) == (discount, tau)
+        assert agent.temperature_in_q_units == (task != "door")
+        assert (agent.critic_warmup_updates, agent.policy_ema_updates) == (4_000, 2_000)
+        assert (schedule.steps, schedule.batch_size) == (50_000, 128)
+        assert (gp.variance, gp.neighbours) == ("neighbours", 64)
+
+
+@pytest.mark.parametrize(
+    ("method", "task", "offline_updates", "batch_size"),
+    [("awac", "door", 25_000, 1024), ("awac", "ant", 50_000, 1024), ("bear", "pen", 25_000, 256)],
+)
+def test_the_default_preset_reduces_a_baseline(method, task, offline_updates, batch_size):
+    paper, small = (preset(task, method, name).schedule for name in ("paper", "default"))
+    assert (paper.offline_updates, paper.batch_size) == (offline_updates, batch_size)
+    assert (small.offline_updates, small.batch_size, small.steps) == (25_000, 256, 50_000)

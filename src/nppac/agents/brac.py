@@ -22,7 +22,7 @@ register_method(
         regulariser="explicit KL",
         needs="actions",
         reference="network-entropy",
-        summary="The same with a cloned network.",
+        summary="N-PPAC with a cloned network.",
         recipe=brac_recipe,
     )
 )

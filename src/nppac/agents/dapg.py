@@ -222,8 +222,7 @@ class DAPG(EpisodicAgent):
 def dapg_recipe(task: str, preset: Preset) -> Recipe:
     """Epochs of 200 episodes on the dexterous tasks, as the authors', and of 10 on the others."""
     epoch = {"door": 40_000, "pen": 20_000}.get(task, 10_000)
-    agent = DAPG(critic_updates=2 * epoch // DAPG.minibatch_size)  # two passes over the epoch
-    recipe = without_reference(task, agent)
+    recipe = without_reference(task, DAPG(critic_updates=2 * epoch // DAPG.minibatch_size))
     recipe = scheduled(
         recipe,
         steps=-(-recipe.schedule.steps // epoch) * epoch,
