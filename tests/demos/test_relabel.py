@@ -6,7 +6,7 @@ import pytest
 
 from demos.samples import make_demos, make_episode
 from nppac.demos import Demos, demos_from_episodes, load_demos, relabel, task_rewards, validate
-from nppac.demos.relabel import SEEDS, default_by, relabel_by_replay
+from nppac.demos.relabel import SEEDS, _seeds, default_by, relabel_by_replay
 from nppac.tasks import TaskSpec, get_task, make_env
 from nppac.tasks.rollout import rollout
 from nppac.utils.errors import UserError
@@ -73,6 +73,13 @@ def test_what_cannot_be_told_is_refused():
         relabel(bare, get_task("ant"), "success")
     with pytest.raises(UserError, match=r"Unknown way to relabel 'repaly'\. Did you mean 'replay'"):
         relabel(bare, get_task("ant"), "repaly")
+
+
+@pytest.mark.parametrize("odd", ["x", -1, 10**30, None, 1.5, True])
+def test_seeds_that_are_none_are_refused(odd):
+    demos = replace(make_demos(), metadata={"provenance": {SEEDS: [1, odd]}})
+    with pytest.raises(UserError, match="is no seed of an episode"):
+        _seeds(demos, RECORDED)
 
 
 def test_the_way_is_the_tasks():

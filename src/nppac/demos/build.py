@@ -1,7 +1,5 @@
 """From whatever a file held to an `Episode` of float32 arrays; errors name the episode."""
 
-from typing import Any
-
 import numpy as np
 
 from nppac.types import Episode
@@ -14,11 +12,11 @@ _KINDS = {"c": "complex numbers", "M": "dates", "m": "time spans", "S": "text", 
 
 def build_episode(
     where: str,
-    observations: Any,
-    actions: Any,
-    rewards: Any = None,
-    successes: Any = None,
-    terminated: Any = False,
+    observations: object,
+    actions: object,
+    rewards: object = None,
+    successes: object = None,
+    terminated: object = False,
 ) -> Episode:
     """An episode of float32 arrays; `where` names it in errors. Lengths are left to validation."""
     return Episode(
@@ -30,7 +28,7 @@ def build_episode(
     )
 
 
-def _rows(where: str, name: str, values: Any) -> np.ndarray:
+def _rows(where: str, name: str, values: object) -> np.ndarray:
     array = _float32(where, name, values)
     if array.ndim == 0:
         raise UserError(f"{where}: '{name}' is a single number; expected one row for each step.")
@@ -44,12 +42,12 @@ def _rows(where: str, name: str, values: Any) -> np.ndarray:
     return array.reshape(len(array), width)
 
 
-def flat_array(where: str, name: str, values: Any) -> np.ndarray:
+def flat_array(where: str, name: str, values: object) -> np.ndarray:
     """One number per step, whether the file has them as a row or as a column."""
     return _float32(where, name, values).reshape(-1)
 
 
-def flag_array(where: str, name: str, values: Any) -> np.ndarray:
+def flag_array(where: str, name: str, values: object) -> np.ndarray:
     """One flag per step: false where the number is 0."""
     flags = flat_array(where, name, values)
     if not np.isfinite(flags).all():
@@ -58,7 +56,7 @@ def flag_array(where: str, name: str, values: Any) -> np.ndarray:
     return flags != 0
 
 
-def _float32(where: str, name: str, values: Any) -> np.ndarray:
+def _float32(where: str, name: str, values: object) -> np.ndarray:
     try:
         array = np.asarray(values, order="C")
     except (TypeError, ValueError, OverflowError) as error:

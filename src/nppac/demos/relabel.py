@@ -16,6 +16,7 @@ from nppac.demos.resimulate import Repeated, observes_state, repeat_from_seed, r
 from nppac.tasks import TaskSpec, make_env
 from nppac.types import Episode
 from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.text import shown
 
 By = Literal["success", "replay"]
 TOLERANCE = 0.5
@@ -140,7 +141,10 @@ def _seeds(demos: Demos, spec: TaskSpec) -> list[int]:
             f"simulator's state, and the file does not hold the seed of each episode.{rule} "
             "`nppac demos record` keeps the seeds of what it records."
         )
-    return [int(seed) for seed in seeds[: len(demos)]]
+    odd = [seed for seed in seeds if type(seed) is not int or not 0 <= seed < 2**32]
+    if odd:
+        raise UserError(f"{_name(demos)}: {shown(odd[0])} is no seed of an episode.")
+    return seeds[: len(demos)]
 
 
 def _check_deviations(demos: Demos, spec: TaskSpec, deviations: Sequence[float]) -> None:

@@ -11,6 +11,7 @@ import resource
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import h5py
@@ -103,9 +104,9 @@ def _check_sizes(datasets: dict[str, h5py.Dataset], allowed: int) -> None:
     """Refuse arrays, and chunks of them, that claim too much; before anything is read."""
     total = 0
     for path, dataset in datasets.items():
-        count = int(np.prod(dataset.shape, dtype=object))
+        count = prod(dataset.shape)
         rows = dataset.shape[0] if dataset.shape else 1
-        chunk = int(np.prod(dataset.chunks or (0,), dtype=object)) * dataset.dtype.itemsize
+        chunk = prod(dataset.chunks or (0,)) * dataset.dtype.itemsize
         # Numbers of one byte become numbers of four later on.
         total += max(count * max(dataset.dtype.itemsize, 4), rows)
         if max(total, chunk) > allowed:
@@ -125,7 +126,7 @@ def _read(path: str, dataset: h5py.Dataset) -> np.ndarray:
 
 def _check_chunks(path: str, dataset: h5py.Dataset) -> None:
     """Refuse chunks that unpack to more than they are; HDF5 would make room for all of it."""
-    size = int(np.prod(dataset.chunks or ())) * dataset.dtype.itemsize + _CHECKSUM_BYTES
+    size = prod(dataset.chunks or ()) * dataset.dtype.itemsize + _CHECKSUM_BYTES
     codes = _filter_codes(dataset)
     skipped = 1 << codes.index(h5py.h5z.FILTER_DEFLATE)
     stored: list[tuple[int, ...]] = []

@@ -1,0 +1,233 @@
+"""Damage small sound files of every format and read them: only a `UserError` may come out.
+
+    python benchmarks/fuzz_readers.py --mutations 20000 --seed 0 [--readers npz d4rl] [--keep DIR]
+
+Prints a table: how many damaged files were refused, how many still read, the slowest, and anything
+else that was raised; the files that raised it are kept. To add a reader, add an entry to `READERS`.
+"""
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from fuzz_samples import (
+    awac_file,
+    config_file,
+    d4rl_files,
+    dapg_files,
+    json_file,
+    minari_parts,
+    npz_members,
+    policy_members,
+    reference_members,
+)
+from nppac.demos import describe, load_demos, validate
+from nppac.demos.formats import hdf5, hdf5_worker
+from nppac.utils.errors import UserError
+from nppac.utils.files import read_arrays, read_json
+
+Parts = Mapping[str, bytes]
+INTERESTING = (b"\0", b"\xff", b"\x7f", b"\x80", b"\xff" * 4, b"\xff" * 7 + b"\x7f", b"\0" * 8)
+TEXTS = (b"-1", b"1e999", b"9" * 30, b"null", b"[]", b"{}", b'""', b"NaN", b"[[", b"\\ud800", b"O")
+
+
+class Reader(NamedTuple):
+    """Sound samples, each of named parts; how to write a sample; and what reads it."""
+
+    samples: Callable[[], list[Parts]]
+    write: Callable[[Path, Parts], Path]
+    read: Callable[[Path], object]
+
+
+def one_file(folder: Path, parts: Parts) -> Path:
+    """The only part, as a file."""
+    path = folder / "file"
+    path.write_bytes(*parts.values())
+    return path
+
+
+def archive(folder: Path, parts: Parts) -> Path:
+    """The parts as members of a zip with the right checksums, so that readers come to the parts."""
+    with zipfile.ZipFile(folder / "file", "w") as made:
+        for name, data in parts.items():
+            made.writestr(name, data)
+    return folder / "file"
+
+
+def directory(folder: Path, parts: Parts) -> Path:
+    """The parts as files of a directory."""
+    for name, data in parts.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def demonstrations(path: Path) -> None:
+    """What every command does with demonstrations."""
+    describe(validate(load_demos(path))[0])
+
+
+def _in_this_process(path: Path, wanted: list[str]) -> hdf5.Hdf5Contents:
+    """As `hdf5.read_hdf5`, a hundred times faster, and without its protection from crashes."""
+    allowed = hdf5.Budget(path, hdf5.BYTES).allowed
+    try:
+        return hdf5.Hdf5Contents(*hdf5_worker.read_numbers(str(path), wanted, allowed))
+    except Exception as error:  # as the worker's `main` does
+        raise UserError(f"{path}: {error}") from error
+
+
+def as_archive(members: Callable[[], Parts]) -> list[Parts]:
+    """The bytes of an archive of these members, as one part."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [{"file": archive(Path(folder), members()).read_bytes()}]
+
+
+def _load_reference(path: Path) -> object:
+    from nppac.references import load_reference
+
+    return load_reference(path)
+
+
+def _load_policy(path: Path) -> object:
+    from nppac.deploy.numpy_policy import load_numpy_policy
+
+    return load_numpy_policy(path)
+
+
+def _read_config(path: Path) -> object:
+    from nppac.training.config import read_config
+
+    return read_config(path)
+
+
+DEMO_READERS: dict[str, Reader] = {
+    "npz": Reader(lambda: as_archive(npz_members), one_file, demonstrations),
+    "npz members": Reader(lambda: [npz_members()], archive, demonstrations),
+    "pickle": Reader(dapg_files, one_file, demonstrations),
+    "npy": Reader(awac_file, one_file, demonstrations),
+    "d4rl": Reader(d4rl_files, one_file, demonstrations),
+    "minari": Reader(minari_parts, directory, demonstrations),
+    "arrays": Reader(lambda: [npz_members()], archive, read_arrays),
+    "json": Reader(json_file, one_file, read_json),
+}
+OTHER_READERS: dict[str, Reader] = {
+    "reference": Reader(reference_members, archive, _load_reference),
+    "policy": Reader(lambda: [policy_members()], archive, _load_policy),
+    "config": Reader(config_file, directory, _read_config),
+}
+READERS = DEMO_READERS | OTHER_READERS
+
+
+@dataclass
+class Tally:
+    """What became of the damaged files of one reader."""
+
+    refused: int = 0
+    read: int = 0
+    slowest: float = 0.0
+    others: Counter = field(default_factory=Counter)
+
+
+def damaged(rng: random.Random, data: bytes) -> bytes:
+    """A few places changed, left out, repeated or replaced by what parsers stumble over."""
+    changed = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        start = rng.randrange(len(changed) + 1)
+        end = start + rng.choice((1, 1, 2, 4, 8, 20, 100))
+        what = rng.randrange(12)
+        if what < 5:
+            changed[start : start + 1] = rng.randbytes(1)
+        elif what < 8:
+            word = rng.choice(INTERESTING if what < 7 else TEXTS)
+            changed[start : start + len(word)] = word
+        elif what == 8:
+            changed[start:start] = changed[start:end]
+        elif what == 9:
+            del changed[start:end]
+        elif what == 10:
+            word = rng.choice(TEXTS)
+            changed[start:start] = word
+        else:
+            del changed[start if rng.random() < 0.3 else len(changed) :]
+    return bytes(changed)
+
+
+def mutated(rng: random.Random, parts: Parts) -> Parts:
+    """The sample with one part damaged, or without it."""
+    name = rng.choice(sorted(parts))
+    if len(parts) > 1 and rng.random() < 0.02:
+        return {key: data for key, data in parts.items() if key != name}
+    return {**parts, name: damaged(rng, parts[name])}
+
+
+def fuzz(reader: Reader, mutations: int, seed: int, keep: Path | None = None) -> Tally:
+    """Read so many damaged samples; anything but a `UserError` is counted, and its file kept."""
+    rng, tally, samples = random.Random(seed), Tally(), reader.samples()
+    for number in range(mutations):
+        parts = mutated(rng, rng.choice(samples))
+        with tempfile.TemporaryDirectory() as folder:
+            path = reader.write(Path(folder), parts)
+            began = time.process_time()
+            try:
+                reader.read(path)
+                tally.read += 1
+            except UserError as error:
+                tally.refused += 1
+                if not str(error).isprintable():
+                    tally.others["message that cannot be shown"] += 1
+            except Exception as error:
+                kind = f"{type(error).__name__}: {str(error)[:80]}"
+                if kind not in tally.others and keep is not None:
+                    _keep(keep / f"{seed}-{number}", reader, parts)
+                tally.others[kind] += 1
+            tally.slowest = max(tally.slowest, time.process_time() - began)
+    return tally
+
+
+def _keep(folder: Path, reader: Reader, parts: Parts) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    reader.write(folder, parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mutations", type=int, default=20_000, help="over all readers")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--readers", nargs="*", default=list(READERS), choices=list(READERS))
+    parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"))
+    args = parser.parse_args()
+    read_in_this_process()
+    each = -(-args.mutations // len(args.readers))
+    failures = 0
+    print(f"{'reader':12} {'damaged':>8} {'refused':>8} {'read':>8} {'others':>8} {'slowest':>9}")
+    for name in args.readers:
+        found = fuzz(READERS[name], each, args.seed, args.keep / name.replace(" ", "-"))
+        others = sum(found.others.values())
+        counts = f"{each:8} {found.refused:8} {found.read:8} {others:8} {found.slowest:8.2f}s"
+        print(f"{name:12} {counts}", flush=True)
+        for kind, count in found.others.most_common(5):
+            print(f"    {count} x {kind}", flush=True)
+        failures += others
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{each * len(args.readers):,} damaged files, {failures} failures, peak {peak:,.0f} MB.")
+    sys.exit(bool(failures))
+
+
+def read_in_this_process() -> None:
+    """Let the readers of HDF5 do without their processes, each of which takes a while to start."""
+    from nppac.demos.formats import d4rl, minari
+
+    for module in (d4rl, minari):
+        vars(module)["read_hdf5"] = _in_this_process
+
+
+if __name__ == "__main__":
+    main()

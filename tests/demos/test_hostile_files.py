@@ -1,0 +1,94 @@
+import os
+import resource
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import pytest
+
+from nppac.demos import load_demos, validate
+from nppac.utils.errors import UserError
+
+from .hostile_arrays import NPY, npz_entries, with_bomb
+from .hostile_hdf5 import SECRET, hdf5_entries, minari_entries
+
+HOSTILE_FILES = NPY | npz_entries() | hdf5_entries() | minari_entries()
+PROGRAM = [sys.executable, "-c", "from nppac.cli import main; main()"]
+MEMORY = 3 * 2**30
+"""Address space, most of which is libraries that reserve what they do not use."""
+
+
+def test_there_are_many():
+    assert len(HOSTILE_FILES) > 80
+
+
+@pytest.mark.parametrize("name", HOSTILE_FILES)
+def test_hostile_file_is_the_users_error_at_once(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = HOSTILE_FILES[name](tmp_path)
+    tracemalloc.start()
+    try:
+        began = time.process_time()
+        with pytest.raises(UserError) as caught:
+            validate(load_demos(path))
+        assert time.process_time() - began < 5
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+    message = str(caught.value)
+    assert path.name in message
+    assert message.isprintable()
+    assert SECRET[:10] not in message
+    assert len(message) < 3 * len(str(path)) + 500
+    assert not (tmp_path / "executed").exists()
+
+
+def test_what_is_not_needed_is_not_unpacked(tmp_path):
+    path = with_bomb("notes")(tmp_path)
+    tracemalloc.start()
+    try:
+        assert len(validate(load_demos(path))[0]) == 2
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "npy: literal that nests",
+        "npz: bomb",
+        "npz: JSON with markup for a name",
+        "HDF5: values in another file",
+        "HDF5: chunk that is a bomb",
+        "Minari: environment to be made for both",
+    ],
+)
+def test_the_command_line_says_one_line(name, tmp_path):
+    path = HOSTILE_FILES[name](tmp_path)
+    done = subprocess.run(
+        [*PROGRAM, "demos", "inspect", path.name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=limited,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith(f"error: {path.name}")
+    assert done.stderr.count("\n") == 1
+    assert SECRET[:10] not in done.stdout + done.stderr
+    assert not (tmp_path / "executed").exists()
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "d.npz")
+    for path in (tmp_path / "d.npz", "/dev/zero"):
+        with pytest.raises(UserError, match="is no regular file"):
+            load_demos(path)
