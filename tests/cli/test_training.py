@@ -54,15 +54,16 @@ def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, fi
     assert_same_run(directory, finished)
 
 
-def test_a_run_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path, demos, finished):
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_stopped_says_how_to_go_on_and_does(tmp_path, demos, finished, signum, code):
     directory, sign = tmp_path / "my run", tmp_path / "sign"
     with run_caught_at(50, directory, demos, sign) as process:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signum)
         heard = iter(process.stderr.readline, "")
         assert any("Finishing this epoch" in line for line in heard)
         sign.rmdir()
         out, err = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == code
     assert out == ""
     assert err.endswith(f"Stopped. Continue with: nppac resume '{directory}'\n")
     assert "Traceback" not in err

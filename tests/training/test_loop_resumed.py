@@ -4,11 +4,13 @@ import os
 import signal
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 
 from nppac.training import loop as training
 from nppac.training.loop import Interrupted
+from nppac.utils.errors import UserError
 from toy_run import column, recorded, run
 from toy_task import AGENT, SCHEDULE, assert_same_run, state_of
 
@@ -160,3 +162,21 @@ def test_a_run_with_demonstrations_is_resumed_bit_for_bit(tmp_path, monkeypatch,
             run(tmp_path / "killed", schedule, agent=agent, demos=demos)
     run(tmp_path / "killed", schedule, agent=agent, demos=demos)
     assert_same_run(tmp_path / "killed", tmp_path / "whole")
+
+
+def test_networks_that_the_last_updates_broke_are_not_saved(tmp_path, monkeypatch, uninterrupted):
+    inner, count = training.run_updates, 0
+
+    def run_updates(*args):
+        nonlocal count
+        count += 1
+        state, info = inner(*args)
+        broken = jax.tree.map(lambda leaf: leaf * np.nan if leaf.ndim == 2 else leaf, state)
+        return (broken if count == 4 else state), info
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "run_updates", run_updates)
+        with pytest.raises(UserError, match=r"diverged: .* became NaN or infinite"):
+            run(tmp_path)
+    run(tmp_path)
+    assert_same_run(tmp_path, uninterrupted)

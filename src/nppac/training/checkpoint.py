@@ -159,6 +159,17 @@ def _named_leaves(tree: Any) -> list[tuple[str, Any]]:
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
 
 
+def require_finite(state: State) -> None:
+    """Refuse networks that the last updates have broken: no mean of measurements shows that yet."""
+    for name, leaf in _named_leaves(state):
+        if jnp.issubdtype(leaf.dtype, jnp.floating) and not jnp.isfinite(leaf).all():
+            raise UserError(
+                f"Training diverged: {name} became NaN or infinite. The checkpoint before it is "
+                "kept. A reference whose variance is nearly zero does this: use the GP, a "
+                "variance floor, or a smaller temperature."
+            )
+
+
 def _refill(path: str | Path, state: State, arrays: dict[str, np.ndarray]) -> State:
     def leaf(key_path: Any, fresh: Any) -> Any:
         stored = arrays.get(f"state/{jax.tree_util.keystr(key_path)}")

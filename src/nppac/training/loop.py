@@ -20,7 +20,7 @@ from nppac.evaluation.evaluate import Evaluation, evaluate
 from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
 from nppac.references.cache import remembering
 from nppac.tasks.rollout import collect, episode_seeds
-from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
+from nppac.training.checkpoint import Progress, load_newest, require_finite, save_checkpoint
 from nppac.training.directory import CHECKPOINT_FILE
 from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
 from nppac.training.problem import Problem
@@ -159,6 +159,7 @@ def run_epoch(
         problem.reference.family,
         run.demos,
     )
+    require_finite(state)
     row: dict[str, float | None] = {**info, "train_return_mean": _mean_return(episodes)}
     if updates:
         row["updates_per_second"] = updates / (time.monotonic() - began)
