@@ -165,9 +165,6 @@
     box.replaceChildren(line(`${data.label} ${number(at)}`), ...rows);
     const x = chart.range.across(at);
     cursor.setAttribute("d", `M${x} ${TOP}V${BOTTOM}`);
-    const leftHalf = x < (LEFT + RIGHT) / 2;
-    box.style.left = leftHalf ? "auto" : "14%";
-    box.style.right = leftHalf ? "3%" : "auto";
     cursor.removeAttribute("hidden");
     box.hidden = false;
     chart.dataset.at = at;
