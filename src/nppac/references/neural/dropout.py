@@ -67,8 +67,8 @@ class DropoutReference(NeuralReference):
 def _query(
     networks: DensityNetworks, masks: Masks, x: Float32[Array, "n o"], settings: ObjectiveSettings
 ) -> ReferenceStats:
-    moments = jax.vmap(lambda one: networks(x, settings.floor, one))(masks)
-    loc, variance = match_moments(*moments, settings.floor)
+    locs, variances = jax.vmap(lambda one: networks(x, settings.floor, one))(masks)
+    loc, variance = match_moments(locs, variances, settings.floor)
     return ReferenceStats(loc, scale_of(settings.family, variance))
 
 

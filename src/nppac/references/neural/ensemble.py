@@ -57,8 +57,8 @@ class EnsembleReference(NeuralReference):
 def _query(
     networks: DensityNetworks, x: Float32[Array, "n o"], settings: ObjectiveSettings
 ) -> ReferenceStats:
-    moments = jax.vmap(lambda one: one(x, settings.floor))(networks)
-    loc, variance = match_moments(*moments, settings.floor)
+    locs, variances = jax.vmap(lambda one: one(x, settings.floor))(networks)
+    loc, variance = match_moments(locs, variances, settings.floor)
     return ReferenceStats(loc, scale_of(settings.family, variance))
 
 

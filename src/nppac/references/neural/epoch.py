@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Float, Float32, Int32, PRNGKeyArray
 
@@ -56,7 +55,7 @@ def train_epoch(
     batches: Batches,
     validation: Int32[Array, " v"],
     key: PRNGKeyArray,
-    rate: Float32[Array | np.ndarray, ""],
+    rate: Float32[Array, ""],
     x: Float32[Array, "n o"],
     targets: Float32[Array, "n d"],
     probe: Float32[Array, "m o"] | None,

@@ -158,4 +158,5 @@ def _penalty(network: MLP, settings: ObjectiveSettings) -> Float[Array, ""]:
     """λψᵀψ over all weights and biases."""
     if not settings.tikhonov:
         return jnp.zeros(())
-    return settings.tikhonov * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(network))
+    squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(network)]
+    return settings.tikhonov * sum(squares, start=jnp.zeros(()))
