@@ -15,7 +15,7 @@ import numpy as np
 from nppac.references.neural.batches import Data
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.dropout import RATE
-from nppac.references.neural.ensemble import MEMBERS, WEIGHT_DECAY
+from nppac.references.neural.ensemble import WEIGHT_DECAY
 from nppac.references.neural.fit import fit_members
 from nppac.utils.files import write_json
 from nppac.utils.provenance import commit
@@ -58,7 +58,7 @@ def main() -> None:
     fits: dict[str, Callable[[], object]] = {
         "network": lambda: fit_members(data, config),
         "dropout": lambda: fit_members(data, config, dropout=RATE),
-        "ensemble": lambda: fit_members(data, config, members=MEMBERS),
+        "ensemble": lambda: fit_members(data, config, members=config.members),
     }
     seconds = measure(fits, args.rounds)
     medians = {name: statistics.median(values) for name, values in seconds.items()}

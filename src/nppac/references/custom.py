@@ -111,8 +111,9 @@ class CustomReference(Reference):
 def custom_config_class(name: str) -> type[ReferenceConfig] | None:
     """The class of settings that `module:Name` names; None where it names no such class."""
     found = import_attribute(name)
-    is_config = isinstance(found, type) and issubclass(found, ReferenceConfig)
-    return found if is_config else None
+    if isinstance(found, type) and issubclass(found, ReferenceConfig):
+        return found
+    return None
 
 
 def custom_config(name: str, given: object | None) -> ReferenceConfig | None:

@@ -19,7 +19,7 @@ PROBES = 256
 def compute_collapse(
     path: Path, sources: Sources, budget: ComputeBudget, advance: Advance = silent
 ) -> tuple[str, ...]:
-    """Mean predictive variance at states off the data after each epoch of the likelihood.
+    """Mean predictive variance at states off the data after each epoch, for every seed.
 
     Early stopping is off, so that all seeds have curves of one length; the epoch at which it would
     have stopped is kept beside them.
@@ -29,7 +29,7 @@ def compute_collapse(
     curves, best = [], []
     for seed in range(budget.seeds):
         config = budget.network(seed=seed, patience=budget.epochs)
-        part = after(seed * budget.network_steps, advance, f"seed {seed}:")
+        part = after(seed * budget.epochs, advance, f"seed {seed}:")
         report = fit_network(demos.obs, demos.actions, config, part, probe).report
         curves.append(report["probe_variance"])
         best.append(report["best_epoch"])

@@ -39,7 +39,7 @@ def mapped_tasks(sources: Sources) -> list[str]:
 
 def heatmap_steps(sources: Sources, budget: ComputeBudget) -> int:
     """What the progress of the maps of all tasks counts to."""
-    return sum(budget.gp(task).total_steps + budget.network_steps for task in mapped_tasks(sources))
+    return sum(budget.gp(task).total_steps + budget.epochs for task in mapped_tasks(sources))
 
 
 def compute_heatmaps(
@@ -54,7 +54,7 @@ def compute_heatmaps(
         gp = fit_gp(*data, settings, after(done, advance, f"{task}, GP:"))
         done += settings.total_steps
         network = fit_network(*data, budget.network(), after(done, advance, f"{task}, network:"))
-        done += budget.network_steps
+        done += budget.epochs
         panels = {"Gaussian process": gp, "network": network}
         arrays |= _row(i, f"{task} ({TASKS[task].env_id})", demos, panels, budget)
     write_arrays(path, {"rows": np.asarray(len(rows)), **arrays}, compress=True)
@@ -86,7 +86,7 @@ def _one_row(
             demos.obs,
             demos.actions,
             budget.network(**{setting: value}),
-            after(i * budget.network_steps, advance, f"{symbol} = {value:g}:"),
+            after(i * budget.epochs, advance, f"{symbol} = {value:g}:"),
         )
         for i, value in enumerate(COEFFICIENTS)
     }

@@ -41,11 +41,6 @@ class ComputeBudget:
         settings = {"variance_floor": 0.0, "max_epochs": self.epochs, **changes}
         return NetworkConfig(**settings)
 
-    @property
-    def network_steps(self) -> int:
-        """What the progress of a network's fit counts to."""
-        return self.network().steps
-
 
 def task_sources(demos: Sources | None) -> dict[str, str]:
     """The given demonstrations, and the embedded ones of other tasks of the paper."""

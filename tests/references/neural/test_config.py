@@ -65,11 +65,6 @@ def test_zeros_of_before_meant_nothing():
     }
 
 
-def test_progress_counts_both_parts():
-    assert NetworkConfig(max_epochs=7).steps == 14
-    assert NetworkConfig(mean_epochs=3, max_epochs=7).steps == 10
-
-
 def test_without_a_floor_the_variance_stays_positive():
     assert NetworkConfig().floor == 1e-2
     assert 0.0 < NetworkConfig(variance_floor=0.0).floor < 1e-6

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,11 @@ def test_summary_is_one_screen(fitted):
     assert summary["first_best_epoch"] <= summary["last_best_epoch"]
     assert len(summary) < 20
     assert not any(isinstance(value, dict) for value in summary.values())
+
+
+def test_members_are_a_setting():
+    obs, actions = small.make_data()
+    assert len(fit_ensemble(obs, actions, replace(small.CONFIG, members=2, max_epochs=1))) == 2
 
 
 def test_no_members():

@@ -1,11 +1,14 @@
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from nppac.nn.standardise import fit_standardiser
-from nppac.references.neural.batches import Data
+from nppac.references.neural.batches import Data, Split
 from nppac.references.neural.fit import falling_rates, fit_members
+from nppac.references.neural.model import losses
 from references import small
 
 CONFIG = replace(small.CONFIG, max_epochs=60, patience=2)
@@ -36,31 +39,37 @@ def test_members_differ_and_stop_by_themselves():
     assert len({report["validation_nll"][0] for report in reports}) == 3
     assert len({report["epochs"] for report in reports}) > 1
     for report in reports:
-        assert len(report["validation_nll"]) == report["epochs"]
-        assert report["epochs"] == min(report["best_epoch"] + 2, 60)
-        assert report["mean_epochs"] == min(report["mean_best_epoch"] + 2, 60)
+        last = max(report["best_epoch"], report["mean_best_epoch"])
+        assert report["epochs"] == min(last + 2, 60) == len(report["validation_nll"])
 
 
-def test_the_likelihood_does_not_move_the_mean():
-    short, long = (
-        fit_members(make_problem(), replace(CONFIG, mean_epochs=30, max_epochs=n))[0]
-        for n in (1, 30)
-    )
-    assert_same(short.networks.mean, long.networks.mean)
-    assert short.report["mean_squared_error"] == min(short.report["mean_validation_error"])
+def test_mean_and_variance_are_each_kept_at_their_best():
+    data = make_problem()
+    members = fit_members(data, replace(CONFIG, patience=60), 3)
+    reports = [member.report for member in members]
+    assert any(report["mean_best_epoch"] != report["best_epoch"] for report in reports)
+    member, report, split = members[0], reports[0], Split(len(data.x), CONFIG, 0)
+    assert report["mean_squared_error"] == min(report["mean_validation_error"])
+    assert report["best_validation_nll"] == min(report["validation_nll"])
+    held = (jnp.asarray(part[split.validation]) for part in data[:2])
+    error, nll, _ = losses(member.networks, *held, CONFIG.objective)
+    assert float(error) == pytest.approx(report["mean_squared_error"], rel=1e-5)
+    assert float(nll) < report["best_validation_nll"] + 0.2
 
 
-def test_neither_do_regularisers_of_the_variance():
-    plain, bonus = (
-        fit_members(make_problem(), replace(CONFIG, entropy_bonus=beta))[0] for beta in (0.0, 0.5)
+def test_regularisers_of_the_variance_leave_the_mean_alone():
+    config = replace(CONFIG, max_epochs=6)
+    plain, bonus, laplace = (
+        fit_members(make_problem(), replace(config, **change))[0]
+        for change in ({}, {"entropy_bonus": 0.5}, {"family": "laplace"})
     )
     assert_same(plain.networks.mean, bonus.networks.mean)
+    assert_same(plain.networks.mean, laplace.networks.mean)
 
 
-def test_progress_counts_both_parts():
+def test_progress_counts_epochs():
     seen = []
-    config = replace(CONFIG, mean_epochs=3, max_epochs=2)
+    config = replace(CONFIG, max_epochs=3)
     fit_members(make_problem(), config, advance=lambda done, status="": seen.append((done, status)))
-    assert [done for done, _ in seen] == [1, 2, 3, 4, 5]
-    assert seen[0][1].startswith("mean, squared error")
-    assert seen[-1][1].startswith("variance, validation NLL")
+    assert [done for done, _ in seen] == [1, 2, 3]
+    assert seen[0][1].startswith("validation NLL")

@@ -10,14 +10,15 @@ from nppac.nn.distributions import reference_log_prob
 from nppac.nn.mlp import MLP
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.model import (
+    DensityNetworks,
     forward,
     inverted,
+    losses,
     match_moments,
-    mean_objective,
+    objective,
     sample,
     scale_of,
     tuned_bonus,
-    variance_objective,
     variance_of_raw,
 )
 from nppac.types import ReferenceStats
@@ -64,22 +65,25 @@ def test_both_families_have_the_variance_that_the_network_gives(family):
         np.testing.assert_allclose(2.0 * stats.scale**2, np.log(2.0), rtol=1e-6)
 
 
-def make_network():
-    return MLP(jax.random.key(0), 3, (4, 4), 2, 0.5)
+def make_networks():
+    mean, variance = (MLP(jax.random.key(k), 3, (4, 4), 2, 0.5) for k in range(2))
+    return DensityNetworks(mean, variance)
 
 
 @partial(jax.jit, static_argnames="config")
-def slope(network, config, bonus=0.0):
+def slope(networks, config, bonus=0.0):
     rng = np.random.default_rng(0)
-    x, actions = rng.normal(size=(5, 3)), rng.normal(size=(5, 2))
-    data = (jnp.asarray(x), jnp.asarray(actions))
+    data = (jnp.asarray(rng.normal(size=(5, 3))), jnp.asarray(rng.normal(size=(5, 2))))
     arguments = (jnp.asarray(bonus), *data, jax.random.key(1), config.objective)
-    return jax.grad(variance_objective, has_aux=True)(network, *arguments)[0]
+    return jax.grad(objective, has_aux=True)(networks, *arguments)[0]
 
 
-def test_dead_parameters_decay_at_twice_lambda_of_themselves():
-    dead = eqx.tree_at(lambda n: n.biases[0], make_network(), jnp.full((4,), -100.0))
-    decayed, free = (slope(dead, NetworkConfig(tikhonov=weight)) for weight in (1e-2, 0.0))
+@pytest.mark.parametrize("part", ["mean", "variance"])
+def test_dead_parameters_decay_at_twice_lambda_of_themselves(part):
+    networks = make_networks()
+    dead = eqx.tree_at(lambda n: getattr(n, part).biases[0], networks, jnp.full((4,), -100.0))
+    slopes = [slope(dead, NetworkConfig(tikhonov=weight)) for weight in (1e-2, 0.0)]
+    dead, decayed, free = (getattr(one, part) for one in (dead, *slopes))
     for layer in (dead.weights[0], dead.biases[0], dead.weights[1]):
         assert jnp.abs(layer).sum() > 0
     np.testing.assert_array_equal(free.weights[0], 0.0)
@@ -87,31 +91,43 @@ def test_dead_parameters_decay_at_twice_lambda_of_themselves():
     np.testing.assert_allclose(decayed.biases[0], 0.02 * dead.biases[0], rtol=1e-6)
     np.testing.assert_allclose(decayed.weights[1], 0.02 * dead.weights[1], rtol=1e-6)
     live = jax.tree.map(lambda a, b: a - b, decayed, free)
-    np.testing.assert_allclose(live.biases[2], 0.02 * dead.biases[2], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(live.biases[2], 0.02 * dead.biases[2], rtol=1e-3, atol=1e-5)
 
 
-def test_entropy_bonus_widens():
-    network = make_network()
-    plain = slope(network, NetworkConfig())
-    bonus = slope(network, NetworkConfig(entropy_bonus=0.5), bonus=0.5)
-    assert (bonus.biases[2] < plain.biases[2]).all()
+def test_entropy_bonus_widens_and_leaves_the_mean_alone():
+    networks = make_networks()
+    plain = slope(networks, NetworkConfig())
+    bonus = slope(networks, NetworkConfig(entropy_bonus=0.5), bonus=0.5)
+    np.testing.assert_array_equal(bonus.mean.biases[2], plain.mean.biases[2])
+    assert (bonus.variance.biases[2] < plain.variance.biases[2]).all()
 
 
-def test_objectives_by_hand():
+@pytest.mark.parametrize("family", ["normal", "laplace"])
+def test_the_mean_feels_squared_errors_only(family):
+    """The variance's network may say what it will: the slope of the mean is a regression's."""
+    networks = make_networks()
+    other = eqx.tree_at(lambda n: n.variance.biases[-1], networks, jnp.array([5.0, -5.0]))
+    first, second = (slope(n, NetworkConfig(family=family)).mean for n in (networks, other))
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_objective_by_hand():
     """μ = 0.3 in both actions of one step (0.4, 0.1): squares 0.01 and 0.04; σ² = log 2 + 0.01."""
-    zero = jax.tree.map(jnp.zeros_like, make_network())
-    mean = eqx.tree_at(lambda n: n.biases[-1], zero, jnp.full(2, 0.3))
-    x, actions = jnp.ones((1, 3)), jnp.array([[0.4, 0.1]])
-    value, terms = mean_objective(mean, x, actions, NetworkConfig().objective)
-    assert float(terms.loss) == pytest.approx(0.025, rel=1e-5)
-    assert float(value) == pytest.approx(0.05 / 0.02, rel=1e-5)
-    penalised, _ = mean_objective(mean, x, actions, NetworkConfig(tikhonov=0.5).objective)
-    assert float(penalised - value) == pytest.approx(0.5 * 0.18, rel=1e-4)
+    zero = jax.tree.map(jnp.zeros_like, make_networks())
+    networks = eqx.tree_at(lambda n: n.mean.biases[-1], zero, jnp.full(2, 0.3))
+    x, actions, settings = jnp.ones((1, 3)), jnp.array([[0.4, 0.1]]), NetworkConfig().objective
     variance = np.log(2.0) + 0.01
-    expected = 0.05 / (2 * variance) + np.log(2 * np.pi * variance)
-    arguments = (jnp.zeros(()), x, actions - 0.3, jax.random.key(0), NetworkConfig().objective)
-    value, terms = variance_objective(zero, *arguments)
-    assert float(value) == float(terms.loss) == pytest.approx(expected, rel=1e-5)
+    nll = 0.05 / (2 * variance) + np.log(2 * np.pi * variance)
+    value, terms = objective(networks, jnp.zeros(()), x, actions, jax.random.key(0), settings)
+    assert float(terms.error) == pytest.approx(0.025, rel=1e-5)
+    assert float(terms.nll) == pytest.approx(nll, rel=1e-5)
+    assert float(value) == pytest.approx(0.05 / 0.02 + nll, rel=1e-5)
+    held = losses(networks, x, actions, settings)
+    assert [float(term) for term in held] == pytest.approx([0.025, nll, 0.0], rel=1e-5)
+    penalised = settings._replace(tikhonov=0.5)
+    more, _ = objective(networks, jnp.zeros(()), x, actions, jax.random.key(0), penalised)
+    assert float(more - value) == pytest.approx(0.5 * 0.18, rel=1e-4)
 
 
 def stepped(bonus, entropy, settings):
@@ -139,7 +155,7 @@ def test_moments_survive_large_means():
 
 
 def test_masks_silence_units():
-    network, x = make_network(), jnp.ones((2, 3))
+    network, x = make_networks().mean, jnp.ones((2, 3))
     ones, none = (jnp.ones(4), jnp.ones(4)), (jnp.ones(4), jnp.zeros(4))
     np.testing.assert_array_equal(forward(network, x, ones), network(x))
     np.testing.assert_array_equal(forward(network, x, none)[0], network.biases[-1])

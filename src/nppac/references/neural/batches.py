@@ -13,9 +13,9 @@ from nppac.utils.errors import UserError
 class Data(NamedTuple):
     """Standardised states, actions, and states whose variance is watched, if any."""
 
-    x: Float32[np.ndarray, "n o"]
-    actions: Float32[np.ndarray, "n d"]
-    probe: Float32[np.ndarray, "m o"] | None = None
+    x: Float32[np.ndarray | Array, "n o"]
+    actions: Float32[np.ndarray | Array, "n d"]
+    probe: Float32[np.ndarray | Array, "m o"] | None = None
 
 
 class Batches(NamedTuple):

@@ -24,7 +24,7 @@ _OPTIONAL = {"family": "normal", "entropy_bonus": 0.0, "tikhonov": 0.0}
 
 @settings
 class NetworkConfig:
-    """How to fit networks to demonstrations: the mean by squared error, then the variance.
+    """How to fit networks to demonstrations: means by squared error, variances by likelihood.
 
     A setting that is None is the reference's own, such as a Laplace density for `laplace`.
     """
@@ -47,26 +47,16 @@ class NetworkConfig:
     """Learning rate of Adam in the first epoch; it falls to 0 along half a cosine."""
     batch_size: Count = 256
     """Demonstration steps in a minibatch."""
-    mean_epochs: Count | None = None
-    """Most passes over the demonstrations for the mean; by default as many as for the variance."""
     max_epochs: Count = 150
-    """Most passes over the training part of the demonstrations for the variance."""
+    """Most passes over the training part of the demonstrations."""
     patience: Count = 50
-    """Stop either after so many epochs without a better validation loss."""
+    """Stop after so many epochs in which neither mean nor variance got better at validation."""
     validation_fraction: OpenFraction = 0.1
     """Part of the demonstrations that is kept for validation."""
+    members: Count = 15
+    """Networks of an ensemble."""
     seed: Seed = 0
     """Seed of the initial weights, of the validation split and of the minibatches."""
-
-    @property
-    def steps(self) -> int:
-        """What a fit's progress counts to: the most epochs of mean and variance together."""
-        return self.epochs_of_mean + self.max_epochs
-
-    @property
-    def epochs_of_mean(self) -> int:
-        """Most epochs for the mean."""
-        return self.mean_epochs or self.max_epochs
 
     @property
     def floor(self) -> float:
@@ -116,12 +106,12 @@ def resolve(config: NetworkConfig, defaults: Mapping[str, object]) -> NetworkCon
 def migrate_network_settings(fields: Mapping[str, object]) -> dict[str, object]:
     """Plain settings as this version reads them, from files of any version.
 
-    Before `mean_epochs` there was no None: a Gaussian, β = 0 and λ = 0 were also what a user had
+    Before `members` there was no None: a Gaussian, β = 0 and λ = 0 were also what a user had
     left out. Still earlier, no entropy target meant -1 per dimension of the action.
     """
     kept = dict(fields)
     if kept.get("entropy_target", 0.0) is None:
         del kept["entropy_target"]
-    if "mean_epochs" not in kept:
+    if "members" not in kept:
         kept |= {name: None for name in _OPTIONAL if kept.get(name) == _OPTIONAL[name]}
     return kept

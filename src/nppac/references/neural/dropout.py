@@ -67,8 +67,8 @@ class DropoutReference(NeuralReference):
 def _query(
     networks: DensityNetworks, masks: Masks, x: Float32[Array, "n o"], settings: ObjectiveSettings
 ) -> ReferenceStats:
-    moments = jax.vmap(lambda one: networks(x, settings.floor, one))(masks)
-    loc, variance = match_moments(*moments, settings.floor)
+    locs, variances = jax.vmap(lambda one: networks(x, settings.floor, one))(masks)
+    loc, variance = match_moments(locs, variances, settings.floor)
     return ReferenceStats(loc, scale_of(settings.family, variance))
 
 
@@ -83,7 +83,7 @@ def fit_dropout(
     """Fit networks whose hidden units are dropped with probability `rate`, fresh at every step.
 
     Validation, which stops it early, drops none, nor does the mean that the variance is fitted
-    around. `advance` counts to `config.steps`.
+    around. `advance` counts to `config.max_epochs`.
     """
     if not 0 < rate < 1 or passes < 1:
         raise UserError(

@@ -23,7 +23,6 @@ from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
-MEMBERS = 15
 WEIGHT_DECAY = 1e-6
 """The paper's, for ensembles and dropout; as a coupled decay it is λ = half of it."""
 
@@ -57,8 +56,8 @@ class EnsembleReference(NeuralReference):
 def _query(
     networks: DensityNetworks, x: Float32[Array, "n o"], settings: ObjectiveSettings
 ) -> ReferenceStats:
-    moments = jax.vmap(lambda one: one(x, settings.floor))(networks)
-    loc, variance = match_moments(*moments, settings.floor)
+    locs, variances = jax.vmap(lambda one: one(x, settings.floor))(networks)
+    loc, variance = match_moments(locs, variances, settings.floor)
     return ReferenceStats(loc, scale_of(settings.family, variance))
 
 
@@ -67,15 +66,17 @@ def fit_ensemble(
     actions: np.ndarray,
     config: NetworkConfig | None = None,
     advance: Advance = silent,
-    members: int = MEMBERS,
+    members: int | None = None,
 ) -> EnsembleReference:
-    """Fit `members` networks, each with its own seed and split.
+    """Fit `members` networks, by default `config.members`, each with its own seed and split.
 
-    `advance` counts to `config.steps`. The first k members are the same for any number of them.
+    `advance` counts to `config.max_epochs`. The first k members are the same for any number of
+    them.
     """
+    config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
+    members = config.members if members is None else members
     if members < 1:
         raise UserError(f"An ensemble needs at least one member, not {members}.")
-    config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
     units, data = standardised(obs, actions)
     fitted = fit_members(data, config, members=members, advance=advance)
     networks = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(one.networks for one in fitted))
@@ -99,5 +100,5 @@ def _report(points: int, members: list[dict[str, Any]]) -> dict[str, Any]:
 
 register_loader(EnsembleReference)
 register_network(
-    "ensemble", "Deep ensemble of 15 networks.", fit_ensemble, tikhonov=WEIGHT_DECAY / 2
+    "ensemble", "Deep ensemble, by default of 15 networks.", fit_ensemble, tikhonov=WEIGHT_DECAY / 2
 )

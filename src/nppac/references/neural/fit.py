@@ -1,13 +1,12 @@
-"""The one training path of networks, ensembles and dropout: first the mean, then the variance.
+"""The one training path of networks, ensembles and dropout, with separate stopping.
 
-The mean is fitted by squared error and kept at its best validation error. The variance is fitted by
-the likelihood around that mean, which no longer moves, and kept at its best validation likelihood.
-A joint likelihood would leave the mean unfinished, because the variance overfits first.
+The mean is fitted by squared error alone and kept at its best validation error; the variance is
+fitted by the likelihood around that mean and kept at its best validation likelihood. A likelihood
+of both, with one stop, leaves the mean unfinished, because the variance overfits first.
 """
 
 import math
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,40 +14,37 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float32, PRNGKeyArray
 
-from nppac.nn.mlp import MLP
-from nppac.references.neural.batches import Batches, Data, Split
+from nppac.references.neural.batches import Data, Split
 from nppac.references.neural.config import NetworkConfig
-from nppac.references.neural.epoch import Part, Record, Trained, TrainState, start, train_epoch
+from nppac.references.neural.epoch import Record, start, train_epoch
 from nppac.references.neural.model import DensityNetworks
-from nppac.utils.batching import map_in_chunks
 from nppac.utils.errors import UserError
-from nppac.utils.progress import Advance, after, silent
+from nppac.utils.progress import Advance, silent
 
 
 class Member(NamedTuple):
-    """The networks of one member at their best epochs, and how training went."""
+    """The networks of one member, each at its best epoch, and how training went."""
 
     networks: DensityNetworks
     report: dict[str, Any]
 
 
 class Run:
-    """Training of one network, epoch by epoch, until its patience is over; its best is kept."""
+    """Training of one member, epoch by epoch, until its patience is over."""
 
-    def __init__(
-        self,
-        state: TrainState,
-        epoch: Callable[[TrainState, Batches, Any, PRNGKeyArray, np.ndarray], Trained],
-        split: Split,
-        key: PRNGKeyArray,
-        patience: int,
-    ):
-        self._state, self._epoch, self._split, self._key = state, epoch, split, key
-        self._patience = patience
-        self.best, self.best_epoch, self.least = state.network, 0, float("inf")
+    def __init__(self, data: Data, config: NetworkConfig, dropout: float, member: int):
+        self._key = jax.random.fold_in(jax.random.key(config.seed), member)
+        self._split = Split(len(data.x), config, member, dropout)
+        sizes = (data.x.shape[1], data.actions.shape[1])
+        self._state = start(self._key, *sizes, config.objective)
+        fixed = {"settings": config.objective, "dropout": dropout}
+        self._epoch = partial(train_epoch, **data._asdict(), **fixed)
+        self._patience = config.patience
         self._records: list[Record] = []
+        self.mean, self.variance = self._state.networks.mean, self._state.networks.variance
+        self.mean_epoch, self.variance_epoch = 0, 0
+        self.error, self.nll = math.inf, math.inf
 
     @property
     def epochs(self) -> int:
@@ -58,22 +54,47 @@ class Run:
     @property
     def active(self) -> bool:
         """Whether the last improvement is recent enough to go on."""
-        return self.epochs - self.best_epoch < self._patience
+        return self.epochs - max(self.mean_epoch, self.variance_epoch) < self._patience
 
     def step(self, rate: float) -> None:
-        """One epoch with that learning rate."""
+        """One epoch with that learning rate; what got better is kept."""
         key = jax.random.fold_in(self._key, self.epochs + 1)
         batches, held = self._split.epoch(), self._split.validation
-        state, record = self._epoch(self._state, batches, held, key, np.asarray(rate, np.float32))
-        self._state = state
+        learning_rate = np.asarray(rate, np.float32)
+        self._state, record = self._epoch(self._state, batches, held, key, learning_rate)
+        record = jax.tree.map(float, record)
         self._records.append(record)
-        if float(record.validation) < self.least:
-            self.best, self.best_epoch = state.network, self.epochs
-            self.least = float(record.validation)
+        networks = self._state.networks
+        if record.validation.error < self.error:
+            self.mean, self.mean_epoch = networks.mean, self.epochs
+            self.error = record.validation.error
+        if record.validation.nll < self.nll:
+            self.variance, self.variance_epoch = networks.variance, self.epochs
+            self.nll = record.validation.nll
 
-    def history(self, name: str) -> list[float]:
-        """One number for every epoch."""
-        return [float(getattr(record, name)) for record in self._records]
+    def result(self) -> Member:
+        """The best networks, and a report in plain numbers; lists have an entry per epoch."""
+        records = self._records
+        history = {
+            "mean_train_error": [record.train.error for record in records],
+            "mean_validation_error": [record.validation.error for record in records],
+            "train_nll": [record.train.nll for record in records],
+            "validation_nll": [record.validation.nll for record in records],
+            "bonus": [record.bonus for record in records],
+        }
+        if records[0].probe_variance is not None:
+            history["probe_variance"] = [record.probe_variance for record in records]
+        report = {
+            "epochs": self.epochs,
+            "mean_best_epoch": self.mean_epoch,
+            "mean_squared_error": self.error,
+            "best_epoch": self.variance_epoch,
+            "best_train_nll": history["train_nll"][self.variance_epoch - 1],
+            "best_validation_nll": self.nll,
+            "final_bonus": history["bonus"][-1],
+            **history,
+        }
+        return Member(DensityNetworks(self.mean, self.variance), report)
 
 
 def fit_members(
@@ -87,37 +108,11 @@ def fit_members(
 
     All share one compiled program, and the cores share the members: the weights of one then stay
     in a core's cache, and one that has stopped costs nothing. The first k are the same for any
-    number of them. `advance` counts to `config.steps`.
+    number of them. `advance` counts to `config.max_epochs`.
     """
-    keys = [jax.random.fold_in(jax.random.key(config.seed), k) for k in range(members)]
-    splits = [Split(len(data.x), config, k, dropout) for k in range(members)]
-    x, actions = jnp.asarray(data.x), jnp.asarray(data.actions)
-
-    def make_run(part: Part, k: int, targets: Float32[Array, "n d"]) -> Run:
-        key = jax.random.fold_in(keys[k], 0 if part == "mean" else 1)
-        probe = None if part == "mean" else data.probe
-        fixed = {"part": part, "settings": config.objective, "dropout": dropout}
-        epoch = partial(train_epoch, x=x, targets=targets, probe=probe, **fixed)
-        state = start(key, x.shape[1], targets.shape[1], config.objective)
-        return Run(state, epoch, splits[k], key, config.patience)
-
-    means = [make_run("mean", k, actions) for k in range(members)]
-    rates = falling_rates(config.learning_rate, config.epochs_of_mean)
-    _train(means, rates, advance, "mean, squared error")
-    residuals = [actions - _outputs(run.best, data.x) for run in means]
-    variances = [make_run("variance", k, residuals[k]) for k in range(members)]
+    data = jax.tree.map(jnp.asarray, data)
+    runs = [Run(data, config, dropout, member) for member in range(members)]
     rates = falling_rates(config.learning_rate, config.max_epochs)
-    rest = after(config.epochs_of_mean, advance)
-    _train(variances, rates, rest, "variance, validation NLL")
-    return [_member(*runs, data) for runs in zip(means, variances, strict=True)]
-
-
-def falling_rates(first: float, epochs: int) -> list[float]:
-    """A learning rate for each epoch: half a cosine, from the first rate down to nearly 0."""
-    return [0.5 * first * (1.0 + math.cos(math.pi * i / epochs)) for i in range(epochs)]
-
-
-def _train(runs: list[Run], rates: list[float], advance: Advance, what: str) -> None:
     with ThreadPoolExecutor(_cores()) as pool:
         for epoch, rate in enumerate(rates, start=1):
             running = [run for run in runs if run.active]
@@ -127,21 +122,14 @@ def _train(runs: list[Run], rates: list[float], advance: Advance, what: str) -> 
             run_all = pool.map if epoch > 1 else map
             for _ in run_all(partial(Run.step, rate=rate), running):
                 pass
-            advance(epoch, f"{what} {np.mean([run.least for run in runs]):.3g}")
-    if not all(run.best_epoch for run in runs):
-        raise UserError(
-            "The network's validation loss was never finite. Look for extreme values in the "
-            "demonstrations, lower `learning_rate`, or raise `variance_floor`."
-        )
+            advance(epoch, f"validation NLL {np.mean([run.nll for run in runs]):.3f}")
+    _check_trained(runs)
+    return [run.result() for run in runs]
 
 
-def _outputs(network: MLP, x: Float32[np.ndarray, "n o"]) -> Float32[np.ndarray, "n d"]:
-    return map_in_chunks(lambda rows: (_apply(network, rows),), x)[0]
-
-
-@jax.jit
-def _apply(network: MLP, x: Float32[Array, "n o"]) -> Float32[Array, "n d"]:
-    return network(x)
+def falling_rates(first: float, epochs: int) -> list[float]:
+    """A learning rate for each epoch: half a cosine, from the first rate down to nearly 0."""
+    return [0.5 * first * (1.0 + math.cos(math.pi * i / epochs)) for i in range(epochs)]
 
 
 def _cores() -> int:
@@ -151,24 +139,9 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _member(mean: Run, variance: Run, data: Data) -> Member:
-    """The networks, and a report in plain numbers; lists have an entry per epoch."""
-    train, validation = variance.history("train"), variance.history("validation")
-    probed = {} if data.probe is None else {"probe_variance": variance.history("probe_variance")}
-    report = {
-        "mean_epochs": mean.epochs,
-        "mean_best_epoch": mean.best_epoch,
-        "mean_squared_error": mean.least,
-        "epochs": variance.epochs,
-        "best_epoch": variance.best_epoch,
-        "best_train_nll": train[variance.best_epoch - 1],
-        "best_validation_nll": validation[variance.best_epoch - 1],
-        "final_bonus": variance.history("bonus")[-1],
-        "mean_train_error": mean.history("train"),
-        "mean_validation_error": mean.history("validation"),
-        "train_nll": train,
-        "validation_nll": validation,
-        "bonus": variance.history("bonus"),
-        **probed,
-    }
-    return Member(DensityNetworks(mean.best, variance.best), report)
+def _check_trained(runs: list[Run]) -> None:
+    if not all(run.mean_epoch and run.variance_epoch for run in runs):
+        raise UserError(
+            "The network's validation likelihood was never finite. Look for extreme values in "
+            "the demonstrations, lower `learning_rate`, or raise `variance_floor`."
+        )

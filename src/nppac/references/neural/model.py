@@ -41,10 +41,14 @@ class DensityNetworks(eqx.Module):
 
 
 class Terms(NamedTuple):
-    """What an objective is made of: the loss of the data, and the entropy by one sample."""
+    """What an objective is made of."""
 
-    loss: Float[Array, ""]
+    error: Float[Array, ""]
+    """Mean of (a - μ(s))²."""
+    nll: Float[Array, ""]
+    """Mean of -log π(a|s)."""
     entropy: Float[Array, ""]
+    """Entropy estimated by one sample; 0 where no bonus asks for it."""
 
 
 def forward(network: MLP, x: Float[Array, "n o"], masks: Masks = None) -> Rows:
@@ -91,50 +95,43 @@ def sample(key: PRNGKeyArray, family: NetworkFamily, stats: ReferenceStats) -> R
     return stats.loc + stats.scale * draw(key, stats.loc.shape, stats.loc.dtype)
 
 
-def squared_error(network: MLP, x: Float[Array, "n o"], actions: Rows) -> Float[Array, ""]:
-    """Mean of (a - μ(s))² over steps and actions, without dropout."""
-    return jnp.mean((network(x) - actions) ** 2)
-
-
-def negative_log_likelihood(
-    network: MLP, x: Float[Array, "n o"], residuals: Rows, settings: ObjectiveSettings
-) -> Float[Array, ""]:
-    """Mean of -log π(a|s), without dropout, given the residuals a - μ(s)."""
-    stats = _centred(network(x), settings)
-    return -jnp.mean(reference_log_prob(settings.family, stats, residuals))
-
-
-def mean_objective(
-    network: MLP,
-    x: Float[Array, "n o"],
-    actions: Rows,
-    settings: ObjectiveSettings,
-    masks: Masks = None,
-) -> tuple[Float[Array, ""], Terms]:
-    """Mean of ‖a - μ(s)‖² / 2σ̄² + λψᵀψ: the likelihood's with a constant variance σ̄²."""
-    error = jnp.mean((forward(network, x, masks) - actions) ** 2)
-    value = error * actions.shape[-1] / (2.0 * MEAN_VARIANCE)
-    return value + _penalty(network, settings), Terms(error, jnp.zeros(()))
-
-
-def variance_objective(
-    network: MLP,
+def objective(
+    networks: DensityNetworks,
     bonus: Float[Array, ""],
     x: Float[Array, "n o"],
-    residuals: Rows,
+    actions: Rows,
     key: PRNGKeyArray,
     settings: ObjectiveSettings,
     masks: Masks = None,
 ) -> tuple[Float[Array, ""], Terms]:
-    """Mean of -log π(a|s) + β log π(ã|s), plus λψᵀψ, with μ fixed and ã ~ π reparameterised."""
-    stats = _centred(forward(network, x, masks), settings)
+    """Mean of ‖a - μ(s)‖² / 2σ̄² - log π(a|s) + β log π(ã|s), plus λψᵀψ, with ã ~ π.
+
+    No gradient of the likelihood reaches μ, and none of the squared error reaches σ²: the mean is
+    that of a regression, and the variance that of the likelihood around it.
+    """
+    error = jnp.mean((forward(networks.mean, x, masks) - actions) ** 2)
+    residuals = jax.lax.stop_gradient(actions - networks.mean(x))
+    stats = _centred(forward(networks.variance, x, masks), settings)
     nll = -jnp.mean(reference_log_prob(settings.family, stats, residuals))
-    value, entropy = nll, jnp.zeros(())
+    value, entropy = error * actions.shape[-1] / (2.0 * MEAN_VARIANCE) + nll, jnp.zeros(())
     if settings.bonus:
         drawn = sample(key, settings.family, stats)
         entropy = -jnp.mean(reference_log_prob(settings.family, stats, drawn))
         value = value - bonus * entropy
-    return value + _penalty(network, settings), Terms(nll, entropy)
+    if settings.tikhonov:
+        squares = [jnp.sum(leaf**2) for leaf in jax.tree.leaves(networks)]
+        value = value + settings.tikhonov * sum(squares, start=jnp.zeros(()))
+    return value, Terms(error, nll, entropy)
+
+
+def losses(
+    networks: DensityNetworks, x: Float[Array, "n o"], actions: Rows, settings: ObjectiveSettings
+) -> Terms:
+    """The terms of a set of steps, without dropout and without a bonus."""
+    residuals = actions - networks.mean(x)
+    stats = _centred(networks.variance(x), settings)
+    nll = -jnp.mean(reference_log_prob(settings.family, stats, residuals))
+    return Terms(jnp.mean(residuals**2), nll, jnp.zeros(()))
 
 
 def tuned_bonus(
@@ -152,10 +149,3 @@ def _centred(raw: Rows, settings: ObjectiveSettings) -> ReferenceStats:
     """The density of the residual a - μ(s)."""
     scale = scale_of(settings.family, variance_of_raw(raw, settings.floor))
     return ReferenceStats(jnp.zeros_like(scale), scale)
-
-
-def _penalty(network: MLP, settings: ObjectiveSettings) -> Float[Array, ""]:
-    """λψᵀψ over all weights and biases."""
-    if not settings.tikhonov:
-        return jnp.zeros(())
-    return settings.tikhonov * sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(network))

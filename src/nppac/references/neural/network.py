@@ -123,10 +123,10 @@ def fit_network(
     advance: Advance = silent,
     probe: np.ndarray | None = None,
 ) -> NetworkReference:
-    """Fit networks to observations (N, o) and actions (N, d): μ by squared error, then σ² by NLL.
+    """Fit networks to observations (N, o) and actions (N, d): μ by squared error, σ² by NLL.
 
-    `advance` counts to `config.steps`. With states `probe` (n, o), the mean predictive variance
-    there after every epoch of the likelihood is in `report["probe_variance"]`.
+    `advance` counts to `config.max_epochs`. With states `probe` (n, o), the mean predictive
+    variance there after every epoch is in `report["probe_variance"]`.
     """
     config = resolve(config or NetworkConfig(), {})
     units, data = standardised(obs, actions, probe)
@@ -201,7 +201,7 @@ def register_network(
     ) -> Reference:
         return fit(obs, actions, resolve(settings.network, defaults), advance)
 
-    steps = lambda settings: settings.network.steps  # noqa: E731
+    steps = lambda settings: settings.network.max_epochs  # noqa: E731
     register_reference(ReferenceKind(name, description, fit_named, steps))
 
 
