@@ -46,7 +46,7 @@ class DropoutReference(NeuralReference):
         self.kept = kept
         """For each hidden layer (passes, width): which units of both networks a pass keeps."""
 
-    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+    def _query(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
         masks = inverted(self.kept, self.report["rate"])
         return _query(self.networks, masks, x, self.config.objective)
 

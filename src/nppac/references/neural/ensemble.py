@@ -32,7 +32,7 @@ class EnsembleReference(NeuralReference):
 
     kind: ClassVar[str] = "ensemble"
 
-    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+    def _query(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
         return _query(self.networks, x, self.config.objective)
 
     def __len__(self) -> int:

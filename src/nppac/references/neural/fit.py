@@ -82,8 +82,9 @@ class Run:
             "validation_nll": [record.validation.nll for record in records],
             "bonus": [record.bonus for record in records],
         }
-        if records[0].probe_variance is not None:
-            history["probe_variance"] = [record.probe_variance for record in records]
+        probed = [r.probe_variance for r in records if r.probe_variance is not None]
+        if probed:
+            history["probe_variance"] = probed
         report = {
             "epochs": self.epochs,
             "mean_best_epoch": self.mean_epoch,

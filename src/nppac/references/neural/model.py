@@ -92,7 +92,7 @@ def match_moments(
 def sample(key: PRNGKeyArray, family: NetworkFamily, stats: ReferenceStats) -> Rows:
     """Reparameterised sample ã = loc + scale · ε."""
     draw = jax.random.laplace if family == "laplace" else jax.random.normal
-    return stats.loc + stats.scale * draw(key, stats.loc.shape, stats.loc.dtype)
+    return jnp.asarray(stats.loc + stats.scale * draw(key, stats.loc.shape, stats.loc.dtype))
 
 
 def objective(

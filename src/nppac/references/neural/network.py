@@ -58,17 +58,17 @@ class NeuralReference(Reference):
         self.family = self.config.objective.family
 
     @abstractmethod
-    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+    def _query(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
         """Location and scale at standardised states, by a compiled function."""
 
     def __call__(self, obs: np.ndarray) -> ReferenceStats:
         """Location and scale at each of the (n, o) states: float32 arrays of shape (n, d)."""
         obs = checked_states(obs, len(self.units.centre), "The network")
-        return ReferenceStats(*map_in_chunks(self._ask, self.units(obs)))
+        return ReferenceStats(*map_in_chunks(self._query, self.units(obs)))
 
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone."""
-        return self(obs).loc
+        return np.asarray(self(obs).loc)
 
     def arrays(self) -> Arrays:
         """Settings, report, standardisation and weights."""
@@ -104,7 +104,7 @@ class NetworkReference(NeuralReference):
 
     kind: ClassVar[str] = "network"
 
-    def _ask(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
+    def _query(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
         return _query(self.networks, x, self.config.objective)
 
 
