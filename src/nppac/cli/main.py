@@ -101,6 +101,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None
+    except PermissionError as error:
+        print(f"error: {error.filename}: {error.strerror}.", file=sys.stderr)
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         raise SystemExit(130) from None

@@ -9,7 +9,6 @@ from nppac.demos import is_embedded
 from nppac.demos.for_task import load_task_demos
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.tasks import get_task
-from nppac.tasks.rollout import FailedEnvironment
 from nppac.training.config import RunConfig, read_config, to_json
 from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
 from nppac.training.loop import Callback, train_to_end
@@ -27,6 +26,7 @@ from nppac.utils.files import (
     remove_leftovers,
     write_json,
 )
+from nppac.utils.imports import FailedEnvironment
 
 
 def start_run(
@@ -60,12 +60,13 @@ def _start(config: RunConfig, directory: Path, callback: Callback | None) -> dic
 
 
 def _require_new(directory: Path) -> None:
-    if directory.exists() and not directory.is_dir():
-        raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
     try:
+        file = directory.exists() and not directory.is_dir()
         used = directory.is_dir() and not all(map(is_leftover, directory.iterdir()))
     except OSError as error:
         raise UserError(f"Cannot use the directory {directory}: {error.strerror}.") from error
+    if file:
+        raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
     if used:
         raise UserError(
             f"{directory} exists and is not empty. Choose another --out, or continue that run with "

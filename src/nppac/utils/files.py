@@ -139,6 +139,14 @@ def _lock(handle: int, directory: str | Path) -> None:
         pass
 
 
+def remove_file(path: Path) -> None:
+    """Delete a file."""
+    try:
+        path.unlink()
+    except OSError as error:
+        raise UserError(f"Cannot delete {path}: {error.strerror or error}.") from error
+
+
 def remove_leftovers(directory: str | Path) -> None:
     """Delete the unfinished files that killed processes left in a directory."""
     for leftover in filter(is_leftover, Path(directory).iterdir()):
