@@ -7,8 +7,9 @@ import pytest
 from gymnasium import spaces
 
 from nppac.tasks import get_task, make_env
-from nppac.tasks.rollout import FailedEnvironment, collect, episode_seeds, rollout
+from nppac.tasks.rollout import collect, episode_seeds, rollout
 from nppac.utils.errors import UserError
+from nppac.utils.imports import FailedEnvironment
 
 
 class Walk(gym.Env):
@@ -309,3 +310,16 @@ def test_what_is_no_failure_passes(error):
     with pytest.raises(type(error)) as caught:
         rollout([Failing(broken=error)], still, [0])
     assert caught.value is error
+
+
+class Stillborn(Walk):
+    def __init__(self):
+        raise SystemExit(0)
+
+
+gym.register("nppac-test/Stillborn-v0", entry_point=Stillborn)
+
+
+def test_an_environment_that_cannot_be_made_shows_its_own_code():
+    with pytest.raises(FailedEnvironment, match=r"raise SystemExit\(0\)(.|\n)*when it was made"):
+        make_env(get_task("nppac-test/Stillborn-v0"))

@@ -10,13 +10,13 @@ from nppac.demos.for_task import load_task_demos
 from nppac.evaluation.metrics import load_metrics
 from nppac.references import NetworkConfig, UniformReference, load_reference
 from nppac.tasks import get_task
-from nppac.tasks.rollout import FailedEnvironment
 from nppac.training import problem
 from nppac.training.config import read_config
 from nppac.training.restore import load_run_policy
 from nppac.training.runs import resume_run, start_run
 from nppac.utils.errors import UserError
 from nppac.utils.files import TEMPORARY
+from nppac.utils.imports import FailedEnvironment
 from nppac.utils.locks import directory_lock
 from toy_task import (
     ACTION_DIM,

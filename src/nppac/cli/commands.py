@@ -100,6 +100,9 @@ def run_command(args: Sequence[str], owns_process: bool) -> None:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None
+    except PermissionError as error:
+        print(f"error: {error.filename}: {error.strerror}.", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 def _dispatch(args: list[str]) -> None:

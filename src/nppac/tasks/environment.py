@@ -24,7 +24,12 @@ from nppac.tasks.simulator import (
 from nppac.tasks.spaces import check_spaces
 from nppac.tasks.spec import TaskSpec
 from nppac.utils.errors import UserError
-from nppac.utils.imports import import_users, working_directory_importable
+from nppac.utils.imports import (
+    FailedEnvironment,
+    import_users,
+    own_traceback,
+    working_directory_importable,
+)
 
 DEFAULT_HORIZON = 1000
 """Time limit of an environment that has none of its own, nor a task that gives it one."""
@@ -146,6 +151,13 @@ def _make_bare_env(spec: TaskSpec, render_mode: str | None) -> gym.Env:
         raise UserError(
             f"Task '{spec.name}' needs the environment {spec.env_id}, which cannot be made here: "
             f"{message_of(error)}. Install what it asks for, or choose a newer version of it."
+        ) from error
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise FailedEnvironment(
+            f"{own_traceback(error)}The environment {spec.env_id} failed when it was made, as "
+            "shown above."
         ) from error
 
 

@@ -3,11 +3,9 @@
 Every episode starts from `reset(seed=...)`, so that it can be had again from its seed alone.
 """
 
-import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from types import TracebackType
 
 import gymnasium as gym
 import numpy as np
@@ -15,13 +13,10 @@ import numpy as np
 from nppac.tasks import action_dim, obs_dim, success_of
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from nppac.utils.imports import FailedEnvironment, own_traceback
 
 Act = Callable[[np.ndarray], np.ndarray]
 """A policy as the environments see it: observations (n, o) to actions (n, d)."""
-
-
-class FailedEnvironment(UserError):
-    """An environment raised an error, or tried to end the process."""
 
 
 def rollout(
@@ -189,17 +184,7 @@ def _not_finite(what: str, step: int, cause: str) -> UserError:
 
 
 def _failed(error: BaseException, step: int) -> FailedEnvironment:
-    """The error for an environment that raised something, with the traceback of its own code."""
-    own = traceback.format_exception(type(error), error, _without_ours(error.__traceback__))
     where = f"at step {step} of an episode" if step else "when it was reset"
-    return FailedEnvironment(f"{''.join(own)}The environment failed {where}, as shown above.")
-
-
-def _without_ours(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the first frame that is neither nppac's nor Gymnasium's."""
-    while trace is not None and trace.tb_next is not None:
-        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
-        if module not in ("nppac", "gymnasium"):
-            break
-        trace = trace.tb_next
-    return trace
+    return FailedEnvironment(
+        f"{own_traceback(error)}The environment failed {where}, as shown above."
+    )

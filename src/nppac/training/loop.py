@@ -35,6 +35,7 @@ from nppac.training.updates import (
 )
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from nppac.utils.files import remove_file
 from nppac.utils.progress import progress_bar
 from nppac.utils.random import random_stream
 
@@ -129,7 +130,7 @@ def _forget_unsaved_start(directory: Path) -> None:
             "continued, and to start over would delete its history. Restore "
             f"{CHECKPOINT_FILE}, or train anew in another directory."
         )
-    metrics.unlink()
+    remove_file(metrics)
 
 
 def run_epoch(

@@ -10,7 +10,6 @@ from nppac.demos.for_task import load_task_demos, task_demos
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.references import CustomReference, Reference
 from nppac.tasks import TaskSpec, get_task
-from nppac.tasks.rollout import FailedEnvironment
 from nppac.training.config import RunConfig, read_config, to_json
 from nppac.training.directory import CONFIG_FILE, DEMOS_FILE, REFERENCE_FILE, SUMMARY_FILE
 from nppac.training.loop import Callback, train_to_end
@@ -22,6 +21,7 @@ from nppac.training.summary import run_summary
 from nppac.training.trust import require_trust
 from nppac.utils.errors import UserError
 from nppac.utils.files import is_leftover, read_json, remove_leftovers, write_json
+from nppac.utils.imports import FailedEnvironment
 from nppac.utils.locks import LOCK_FILE, check_writable, directory_lock
 
 
@@ -86,12 +86,13 @@ def _is_debris(path: Path) -> bool:
 
 
 def _require_new(directory: Path) -> None:
-    if directory.exists() and not directory.is_dir():
-        raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
     try:
+        file = directory.exists() and not directory.is_dir()
         used = directory.is_dir() and not all(map(_is_debris, directory.iterdir()))
     except OSError as error:
         raise UserError(f"Cannot use the directory {directory}: {error.strerror}.") from error
+    if file:
+        raise UserError(f"{directory} is a file; a run needs a directory. Choose another --out.")
     if used:
         raise UserError(
             f"{directory} exists and is not empty. Choose another --out, or continue that run with "

@@ -43,8 +43,11 @@ def made_here_token(config: dict[str, Any]) -> str | None:
 def require_trust(directory: str | Path, trust: bool) -> None:
     """Refuse a run that names code, unless it was made here or the user trusts it."""
     path = Path(directory) / CONFIG_FILE
-    if trust or not path.is_file():  # what is not there is complained of by who reads it
-        return
+    try:
+        if trust or not path.is_file():  # what is not there is complained of by who reads it
+            return
+    except OSError as error:
+        raise UserError(f"Cannot read {path}: {error.strerror or error}.") from error
     stored = read_json(path)
     if not isinstance(stored, dict):
         return

@@ -109,6 +109,14 @@ def sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
+def remove_file(path: Path) -> None:
+    """Delete a file."""
+    try:
+        path.unlink()
+    except OSError as error:
+        raise UserError(f"Cannot delete {path}: {error.strerror or error}.") from error
+
+
 def remove_leftovers(directory: str | Path) -> None:
     """Delete the unfinished files that killed processes left in a directory."""
     for leftover in filter(is_leftover, Path(directory).iterdir()):

@@ -2,12 +2,28 @@
 
 import importlib
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 from nppac.utils.errors import UserError
+
+
+class FailedEnvironment(UserError):
+    """An environment raised an error, or tried to end the process."""
+
+
+def own_traceback(error: BaseException) -> str:
+    """The traceback of an error from the first frame that is neither nppac's nor Gymnasium's."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if module not in ("nppac", "gymnasium"):
+            break
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))
 
 
 def import_users(module: str, what: str) -> ModuleType:
