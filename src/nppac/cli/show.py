@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -11,7 +10,7 @@ from rich.text import Text
 PIPE_WIDTH = 160  # columns of a table that no terminal limits
 
 
-def show(title: str, facts: dict[str, Any]) -> None:
+def show(title: str, facts: dict[str, object]) -> None:
     """A title and a table of named facts."""
     table = Table(show_header=False)
     table.add_column(no_wrap=True)
@@ -23,7 +22,7 @@ def show(title: str, facts: dict[str, Any]) -> None:
     out.print(table)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A fact as people write it: 10,650 rather than 1.065e+04."""
     if value is None:
         return "-"
@@ -42,9 +41,9 @@ def console() -> Console:
     return console
 
 
-def flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(facts: dict[str, object], prefix: str = "") -> dict[str, object]:
     """Nested facts as one level, their names joined."""
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for name, value in facts.items():
         if isinstance(value, dict):
             flat |= flatten(value, f"{prefix}{name} ")
@@ -53,7 +52,7 @@ def flatten(facts: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def show_reference(title: str, summary: dict[str, Any]) -> None:
+def show_reference(title: str, summary: dict[str, object]) -> None:
     """A reference's facts in one table, each of its long vectors and inner references in another.
 
     Of inner references the vectors are left out, so that all fits on one screen.
@@ -64,7 +63,7 @@ def show_reference(title: str, summary: dict[str, Any]) -> None:
             show_vector(name, values)
 
 
-def _show_facts(title: str, summary: dict[str, Any]) -> None:
+def _show_facts(title: str, summary: dict[str, object]) -> None:
     inner = {k: v for k, v in summary.items() if isinstance(v, dict)}
     facts = {k: v for k, v in summary.items() if k not in inner and not _is_long(v)}
     show(title, facts)
@@ -73,7 +72,7 @@ def _show_facts(title: str, summary: dict[str, Any]) -> None:
             _show_facts(f"{title}, its {name}", part)
 
 
-def _is_long(value: Any) -> bool:
+def _is_long(value: object) -> bool:
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], float)
 
 
