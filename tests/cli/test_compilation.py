@@ -45,3 +45,12 @@ def test_without_a_place_to_write_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert keep_compiled_programs() is None
     assert jax.config.jax_compilation_cache_dir is None
+
+
+def test_without_a_home_directory_nothing_is_kept(monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pathlib.Path.home", homeless)
+    assert keep_compiled_programs() is None

@@ -84,6 +84,22 @@ def test_ctrl_c_before_anything_is_written_promises_nothing(tmp_path, monkeypatc
     assert capsys.readouterr().err == "Stopped. Nothing was written yet.\n"
 
 
+def test_ctrl_c_while_everything_is_imported_is_one_line():
+    """The import of what a command needs is where a user's first Ctrl-C most likely falls."""
+    code = """
+import sys
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == "nppac.cli.commands":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Impatient())
+from nppac.cli import main
+main(["tasks"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
+
+
 def test_a_run_ends_with_its_summary_and_picture(tmp_path, demos, capsys):
     main(["train", *FLAGS, "--demos", demos, "--seed", "4"])
     directory = tmp_path / "runs" / "toy_task-nppac-toy-Reach-v0-nppac-seed4"
@@ -106,7 +122,7 @@ def test_a_finished_run_is_extended(tmp_path, finished, capsys):
 def test_the_help_shows_the_defaults_of_the_chosen_task(capsys):
     for task, temperature in (("door", "0.5"), ("walker2d", "0.2")):
         with pytest.raises(SystemExit):
-            main(["train", "--task", task, "--preset", "paper", "--help"])
+            main(["train", "--task", task, "--preset", "paper", "--help-all"])
         out = " ".join(capsys.readouterr().out.replace("│", "").split())
         assert f"starting value where it is tuned. (default: {temperature})" in out
 

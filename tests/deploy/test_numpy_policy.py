@@ -107,7 +107,7 @@ print(nppac.load_policy({str(saved)!r})([0.0] * {OBS_DIM}).shape)
     [
         (np.zeros(OBS_DIM + 1), "takes observations of 5 numbers, not of shape (6,)"),
         (np.zeros((2, 2, OBS_DIM)), "not of shape (2, 2, 5)"),
-        (np.float32(0), "not of shape ()"),
+        (np.zeros(()), "not of shape ()"),
         (np.full(OBS_DIM, np.nan), "not finite"),
     ],
 )

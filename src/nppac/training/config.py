@@ -82,8 +82,7 @@ def read_values(path: str | Path) -> dict[str, object]:
         raise UserError(f"{path} is nested too deeply for a configuration.") from None
     if not isinstance(stored, dict):
         raise UserError(f"{path} does not hold the configuration of a run: expected an object.")
-    migrated = migrate(stored, str(path))
-    return {name: value for name, value in migrated.items() if name not in NOTES}
+    return migrate(stored, str(path))
 
 
 def config_from(values: dict[str, object], where: str) -> RunConfig:
@@ -92,7 +91,8 @@ def config_from(values: dict[str, object], where: str) -> RunConfig:
     The method says which settings `agent` has, and a reference of the user's own says it of
     `custom`.
     """
-    plain = {name: value for name, value in values.items() if name not in ("agent", "custom")}
+    apart = ("agent", "custom", *NOTES)
+    plain = {name: value for name, value in values.items() if name not in apart}
     config = read_settings(RunConfig, plain, where)
     try:
         kind = get_method(config.method).agent
@@ -111,9 +111,10 @@ def custom_class(reference: str) -> type | None:
 
 
 def _custom(reference: str, values: object, where: str) -> object | None:
+    """The settings of a user's own reference; its module is imported only where there are some."""
+    if values is None:
+        return None
     kind = custom_class(reference)
     if kind is None:
-        if values is not None:
-            raise UserError(f"{where}: 'custom' is given, but '{reference}' has no such settings.")
-        return None
-    return read_settings(kind, {} if values is None else values, f"{where}: 'custom'")
+        raise UserError(f"{where}: 'custom' is given, but '{reference}' has no such settings.")
+    return read_settings(kind, values, f"{where}: 'custom'")

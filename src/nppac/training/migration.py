@@ -6,6 +6,7 @@ one version to the next, so that a new version adds a step and changes none.
 
 from collections.abc import Callable, Mapping
 
+from nppac.references import migrate_network_settings
 from nppac.utils.errors import UserError
 
 VERSION = 2
@@ -24,6 +25,7 @@ AGENT_NAMES = {
     "lookahead": "n_step",
     "trace": "gae_lambda",
     "clone_learning_rate": "pretrain_learning_rate",
+    "exploration": "exploration_noise",
     "relative": "temperature_in_q_units",
     "spread": "noise_ratio",
     "reach": "max_correction",
@@ -94,11 +96,11 @@ def _negated(values: Config | None, name: str) -> Config | None:
 
 def _network(values: Config | None, where: str) -> Config | None:
     """The entropy target was a sum over the actions, by default minus their number."""
-    if values is None or "entropy_target" not in values:
-        return values
-    if values["entropy_target"] is not None:
+    if values is None:
+        return None
+    if values.get("entropy_target") is not None:
         raise UserError(
             f"{where}: 'network.entropy_target' of version 1 is a sum over the actions. Divide it "
             f'by their number, and add "version": {VERSION} to the file.'
         )
-    return {**values, "entropy_target": -1.0}
+    return migrate_network_settings(values)
