@@ -1,5 +1,4 @@
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -14,9 +13,14 @@ from .hostile_arrays import NPY, npz_entries, with_bomb
 from .hostile_hdf5 import SECRET, hdf5_entries, minari_entries
 
 HOSTILE_FILES = NPY | npz_entries() | hdf5_entries() | minari_entries()
-PROGRAM = [sys.executable, "-c", "from nppac.cli import main; main()"]
 MEMORY = 3 * 2**30
 """Address space, most of which is libraries that reserve what they do not use."""
+LIMITED = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+from nppac.cli import main
+main()
+"""
 
 
 def test_there_are_many():
@@ -54,10 +58,6 @@ def test_what_is_not_needed_is_not_unpacked(tmp_path):
         tracemalloc.stop()
 
 
-def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -72,13 +72,12 @@ def limited() -> None:
 def test_the_command_line_says_one_line(name, tmp_path):
     path = HOSTILE_FILES[name](tmp_path)
     done = subprocess.run(
-        [*PROGRAM, "demos", "inspect", path.name],
+        [sys.executable, "-c", LIMITED, "demos", "inspect", path.name],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         timeout=120,
-        preexec_fn=limited,
     )
     assert done.returncode == 1, done.stderr
     assert done.stderr.startswith(f"error: {path.name}")
