@@ -1,5 +1,4 @@
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -58,12 +57,11 @@ def test_a_fitted_reference_is_checked_on_held_out_episodes(demos, tmp_path, ref
 
 
 def test_the_user_s_own_functions(demos, tmp_path):
-    sys.modules["doctors_patients"] = sys.modules[__name__]
-    good = doctor(TASK, demos, "doctors_patients:wide", episodes=0)
+    good = doctor(TASK, demos, f"{__name__}:wide", episodes=0)
     assert good.calibration is not None
     assert not good.calibration.held_out
     assert good.verdict in ("healthy", "flat")
-    bad = doctor(TASK, demos, "doctors_patients:bad_scale")
+    bad = doctor(TASK, demos, f"{__name__}:bad_scale")
     write_diagnosis(bad, tmp_path / "bad")
     assert (bad.verdict, bad.exit_code) == ("broken", 6)
     assert "scale" in bad.explanation
@@ -72,9 +70,8 @@ def test_the_user_s_own_functions(demos, tmp_path):
 
 
 def test_a_function_that_breaks_only_where_acting_leads_is_broken_too(demos, tmp_path):
-    sys.modules["doctors_patients"] = sys.modules[__name__]
     (tmp_path / "doctor.png").write_text("of an earlier diagnosis")
-    found = doctor(TASK, demos, "doctors_patients:forgetful", episodes=1)
+    found = doctor(TASK, demos, f"{__name__}:forgetful", episodes=1)
     write_diagnosis(found, tmp_path)
     assert (found.verdict, found.exit_code) == ("broken", 6)
     assert "Asked while acting, it fails" in found.explanation
