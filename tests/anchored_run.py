@@ -18,6 +18,7 @@ from nppac.training.checkpoint import Progress, save_checkpoint
 from nppac.training.config import to_json
 from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE, REFERENCE_FILE
 from nppac.training.transitions import transitions
+from nppac.training.trust import TOKEN, made_here_token
 from nppac.utils.files import write_json
 from toy_task import ACTION_DIM, OBS_DIM, TASK, expert, make_config
 
@@ -33,7 +34,9 @@ def write_anchored_run(directory: Path) -> Path:
     reference = NetworkReference(Parts(networks, units, NetworkConfig(hidden=(8,)), {}))
     reference.save(directory / REFERENCE_FILE)
     config = make_config(method="nppac-anchored", agent=AGENT, reference="network")
-    write_json(directory / CONFIG_FILE, to_json(config))
+    stored = to_json(config)
+    made_here = {TOKEN: made_here_token(stored)}
+    write_json(directory / CONFIG_FILE, {**stored, "provenance": made_here})
     state = AGENT.init(jax.random.key(2), OBS_DIM, ACTION_DIM)
     state = state._replace(policy=jax.tree.map(lambda leaf: 30 * leaf, state.policy))
     replay = empty_replay(CAPACITY, OBS_DIM, ACTION_DIM)

@@ -165,7 +165,7 @@ def _start(
         saved = str((directory / REFERENCE_FILE).resolve())
         config = dataclasses.replace(config, reference=saved)
     summary = start_run(config, directory, demos=demos, reference=found, callback=callback)
-    return RunResult(directory, read_config(directory), summary, found)
+    return RunResult(directory, read_config(directory, trust=True), summary, found)
 
 
 def evaluate(

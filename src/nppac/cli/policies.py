@@ -23,7 +23,7 @@ from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.plotting.numbers import interval_text, steps_text
 from nppac.tasks import get_task
 from nppac.tasks.video import record_video
-from nppac.training.config import read_config, to_json
+from nppac.training.config import plain_config
 from nppac.utils.errors import UserError, check_seed
 from nppac.utils.files import write_json
 from nppac.utils.provenance import provenance
@@ -47,7 +47,7 @@ def compare_command(
         threshold: Count the steps until this level is held for three evaluations; by default 0.9
             successes, or nine tenths of the way from the lowest start to the best end.
     """
-    groups = group_runs({run: to_json(read_config(run)) for run in runs})
+    groups = group_runs({run: plain_config(run) for run in runs})
     methods = {name: [load_evaluated(run) for run in group] for name, group in groups.items()}
     measure = evaluation_measure([m for group in methods.values() for m in group])
     level = default_threshold(methods) if threshold is None else threshold
@@ -57,7 +57,7 @@ def compare_command(
         done = " to ".join(f"{steps:,}" for steps in sorted(set(row.steps)))
         cells = [interval_text(interval) for interval in (row.start, row.end, row.best)]
         table.add_row(row.name, str(row.runs), done, *cells, steps_text(row.reached[0]))
-    task = read_config(runs[0]).task
+    task = str(plain_config(runs[0])["task"])
     print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
     console().print(table)
     draw = draw_ends if ends else draw_learning_curves

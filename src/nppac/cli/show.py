@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from rich.console import Console
 from rich.table import Table
@@ -72,7 +73,7 @@ def _show_facts(title: str, summary: dict[str, object]) -> None:
             _show_facts(f"{title}, its {name}", part)
 
 
-def _is_long(value: object) -> bool:
+def _is_long(value: object) -> TypeGuard[Sequence[float]]:
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], float)
 
 

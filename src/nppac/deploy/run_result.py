@@ -53,6 +53,6 @@ class RunResult:
         return evaluate_policy(get_task(self.config.task), self.policy.act, episodes, seed)
 
 
-def load_run(directory: str | Path) -> RunResult:
-    """A run that was trained before."""
-    return RunResult(Path(directory), read_config(directory))
+def load_run(directory: str | Path, *, trust: bool = False) -> RunResult:
+    """A run that was trained before; code that it names needs `trust` unless it was made here."""
+    return RunResult(Path(directory), read_config(directory, trust=trust))

@@ -14,6 +14,7 @@ from nppac.demos.metadata import Units
 from nppac.references import GPConfig, NetworkConfig, custom_config_class
 from nppac.training.directory import CONFIG_FILE
 from nppac.training.migration import VERSION, migrate
+from nppac.training.trust import named_code, require_trust
 from nppac.utils.errors import UserError, nearest_path
 from nppac.utils.files import read_json
 from nppac.utils.settings import Count, Seed, plain_settings, read_settings, settings
@@ -64,14 +65,33 @@ def to_json(config: RunConfig) -> dict[str, object]:
     return {"version": VERSION, **plain_settings(config)}
 
 
-def read_config(directory: str | Path) -> RunConfig:
-    """The configuration of a run's directory."""
+def read_config(directory: str | Path, *, trust: bool = False) -> RunConfig:
+    """The configuration of a run's directory.
+
+    A method of the user's own is imported to read its settings. So a run that names code is refused
+    unless it was made here, or with `trust`.
+    """
+    path = _config_file(directory)
+    require_trust(directory, trust)
+    return config_from(read_values(path), str(path))
+
+
+def plain_config(directory: str | Path) -> dict[str, object]:
+    """The configuration of a run's directory as plain data; nothing that it names is imported."""
+    path = _config_file(directory)
+    values = read_values(path)
+    if named_code(values):
+        return {name: value for name, value in values.items() if name not in NOTES}
+    return to_json(config_from(values, str(path)))
+
+
+def _config_file(directory: str | Path) -> Path:
     if not Path(directory).is_dir():
         raise UserError(f"There is no run directory {directory}.{nearest_path(directory)}")
     path = Path(directory) / CONFIG_FILE
     if not path.exists():
         raise UserError(f"{directory} is not the directory of a run: it has no {CONFIG_FILE}.")
-    return config_from(read_values(path), str(path))
+    return path
 
 
 def read_values(path: str | Path) -> dict[str, object]:

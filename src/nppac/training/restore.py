@@ -19,7 +19,6 @@ from nppac.tasks.rollout import Act
 from nppac.training.checkpoint import load_state, newest_readable
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import REFERENCE_FILE
-from nppac.training.trust import require_trust
 from nppac.training.updates import ReferenceQuery, greedy_policy
 from nppac.types import ReferenceStats
 from nppac.utils.checksum import tell_if_unchecked
@@ -49,8 +48,7 @@ def load_trained_run(
     A task or a reference of the user's own is imported only if the run was made here, or with
     `trust`: a directory must not decide what code runs.
     """
-    require_trust(directory, trust)
-    config = read_config(directory)
+    config = read_config(directory, trust=trust)
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))

@@ -18,7 +18,6 @@ from nppac.training.problem import Problem, make_problem, obtain_reference
 from nppac.training.restore import saved_reference
 from nppac.training.signals import stopping_at_once
 from nppac.training.summary import run_summary
-from nppac.training.trust import require_trust
 from nppac.utils.errors import UserError
 from nppac.utils.files import is_leftover, read_json, remove_leftovers, write_json
 from nppac.utils.imports import FailedEnvironment
@@ -118,8 +117,7 @@ def resume_run(
     Code that the run names is imported only if the run was made here, or with `trust`.
     """
     directory = Path(directory)
-    require_trust(directory, trust)
-    config = read_config(directory)
+    config = read_config(directory, trust=trust)
     with stopping_at_once(), directory_lock(directory):
         if steps is not None:
             config = _extended(config, directory, steps)

@@ -5,8 +5,8 @@ as `module:name`, and to import a module is to run it.
 """
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from nppac.training.directory import CONFIG_FILE
 from nppac.utils.errors import UserError
@@ -19,13 +19,13 @@ FIELDS = ("task", "method", "reference")
 """The settings that may name a module."""
 
 
-def named_code(config: dict[str, Any]) -> dict[str, str]:
+def named_code(config: Mapping[str, object]) -> dict[str, str]:
     """The settings of a configuration, as plain data, that name code to import."""
     values = {field: str(config.get(field, "")) for field in FIELDS}
     return {f: v for f, v in values.items() if ":" in v and not v.startswith("mixed:")}
 
 
-def made_here_token(config: dict[str, Any]) -> str | None:
+def made_here_token(config: Mapping[str, object]) -> str | None:
     """The mark of a run that is made here; None if it needs none, or if none can be made."""
     named = named_code(config)
     if not named:

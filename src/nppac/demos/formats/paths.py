@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ _NUMBERS_PER_BYTE = 8
 _SPARE_NUMBERS = 2**20
 
 
-def demos_from_paths(path: Path, value: object) -> Demos:
+def demos_from_paths(path: Path, value: Any) -> Demos:
     """Demonstrations from a list of dicts with `observations` and `actions`."""
     if not isinstance(value, list | tuple):
         raise UserError(
@@ -29,7 +30,7 @@ def demos_from_paths(path: Path, value: object) -> Demos:
     return Demos(tuple(_episodes(path, value)), str(path))
 
 
-def _episodes(path: Path, items: Sequence[object]) -> Iterator[Episode]:
+def _episodes(path: Path, items: Sequence[Any]) -> Iterator[Episode]:
     """Episodes of no more numbers than the file can mean.
 
     A list that refers to one entry again and again is short in a file and in memory, but not once
@@ -50,7 +51,7 @@ def _episodes(path: Path, items: Sequence[object]) -> Iterator[Episode]:
         yield build_episode(where, **fields, terminated=_terminated(where, item))
 
 
-def _count_numbers(value: object, counted: dict[int, int]) -> int:
+def _count_numbers(value: Any, counted: dict[int, int]) -> int:
     """How many numbers an array of `value` would hold, and how many lists it is made from."""
     if isinstance(value, np.ndarray):
         return value.size + (len(value) if value.ndim else 0)
@@ -61,7 +62,7 @@ def _count_numbers(value: object, counted: dict[int, int]) -> int:
     return counted[id(value)]
 
 
-def _fields(where: str, item: object) -> dict[str, object]:
+def _fields(where: str, item: Any) -> dict[str, Any]:
     if not isinstance(item, Mapping):
         raise UserError(f"{where} is {_kind(item)}; expected a dict.")
     missing = [key for key in ("observations", "actions") if item.get(key) is None]
@@ -75,7 +76,7 @@ def _fields(where: str, item: object) -> dict[str, object]:
     }
 
 
-def _all_observations(where: str, item: Mapping[str, object]) -> object:
+def _all_observations(where: str, item: Mapping[str, Any]) -> Any:
     """The observations, and the one after the last action where the file kept it."""
     current, following = item["observations"], item.get("next_observations")
     if following is None and isinstance(current, np.ndarray) and current.ndim:
@@ -86,14 +87,14 @@ def _all_observations(where: str, item: Mapping[str, object]) -> object:
     return rows
 
 
-def _state_rows(where: str, observations: object) -> list[object]:
+def _state_rows(where: str, observations: Any) -> list[Any]:
     rows = _state(where, observations)
     if not _is_sequence(rows):
         raise UserError(f"{where}: 'observations' is {_kind(rows)}; expected one row per step.")
     return [_state(where, row) for row in rows]
 
 
-def _state(where: str, row: object) -> object:
+def _state(where: str, row: Any) -> Any:
     if not isinstance(row, Mapping):
         return row
     for key in ("state_observation", "observation"):
@@ -105,12 +106,12 @@ def _state(where: str, row: object) -> object:
     )
 
 
-def _successes(item: Mapping[str, object]) -> object:
+def _successes(item: Mapping[str, Any]) -> Any:
     infos = item.get("env_infos")
     return infos.get("goal_achieved") if isinstance(infos, Mapping) else None
 
 
-def _terminated(where: str, item: Mapping[str, object]) -> bool:
+def _terminated(where: str, item: Mapping[str, Any]) -> bool:
     """Whether the task itself ended the episode: one flag, or one for each step."""
     for key in _ENDS:
         if item.get(key) is not None:
@@ -119,13 +120,13 @@ def _terminated(where: str, item: Mapping[str, object]) -> bool:
     return False
 
 
-def _is_sequence(value: object) -> bool:
+def _is_sequence(value: Any) -> bool:
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _count(value: object) -> int:
+def _count(value: Any) -> int:
     return len(value) if _is_sequence(value) else 0
 
 
-def _kind(value: object) -> str:
+def _kind(value: Any) -> str:
     return "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"

@@ -6,6 +6,7 @@ bytes of a file are ever taken for the address of an object.
 
 import re
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Room:
             raise UserError("its arrays would be far larger than the file itself.")
 
 
-def make_dtype(_: Room, spec: object, align: object = False, copy: object = False) -> np.dtype:
+def make_dtype(_: Room, spec: Any, align: Any = False, copy: Any = False) -> np.dtype:
     """What `numpy.dtype` is called with: booleans, integers, floats, strings or objects only."""
     if isinstance(spec, str) and spec in _OBJECT_DTYPES:
         return np.dtype(object)
@@ -39,7 +40,7 @@ def make_dtype(_: Room, spec: object, align: object = False, copy: object = Fals
     return np.dtype(spec)
 
 
-def with_byte_order(dtype: np.dtype, state: list[object]) -> np.dtype:
+def with_byte_order(dtype: np.dtype, state: list[Any]) -> np.dtype:
     """What a dtype's state says beyond its kind and size, for the dtypes that are read."""
     order = state[1] if len(state) > 1 else None
     if order not in ("<", ">", "|", "="):
@@ -47,7 +48,7 @@ def with_byte_order(dtype: np.dtype, state: list[object]) -> np.dtype:
     return dtype.newbyteorder(order)
 
 
-def raw_bytes(room: Room, data: object) -> bytes:
+def raw_bytes(room: Room, data: Any) -> bytes:
     """Bytes, or text that Python 2 kept them in."""
     if not isinstance(data, bytes | str):
         raise UserError(f"a {type(data).__name__} stands where the bytes of an array should.")
@@ -55,7 +56,7 @@ def raw_bytes(room: Room, data: object) -> bytes:
     return data.encode("latin1") if isinstance(data, str) else data
 
 
-def make_array(room: Room, state: list[object]) -> object:
+def make_array(room: Room, state: list[Any]) -> Any:
     """The array of a state as `ndarray` pickles it; a list if it is one of objects."""
     shape, dtype, fortran, data = state[-4:]
     if isinstance(dtype, np.dtype) and dtype.hasobject:
@@ -63,9 +64,7 @@ def make_array(room: Room, state: list[object]) -> object:
     return _numbers(room, shape, dtype, "F" if fortran else "C", data)
 
 
-def from_buffer(
-    room: Room, data: object, dtype: object, shape: object, order: object, axes: object = None
-) -> object:
+def from_buffer(room: Room, data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Any:
     """What NumPy's `_frombuffer` is called with, by which protocol 5 writes arrays."""
     array = _numbers(room, shape, dtype, order, data)
     if axes is None:
@@ -75,12 +74,12 @@ def from_buffer(
     return array.transpose(axes)
 
 
-def make_scalar(room: Room, dtype: object, data: object) -> object:
+def make_scalar(room: Room, dtype: Any, data: Any) -> Any:
     """A NumPy number."""
     return _numbers(room, (1,), dtype, "C", data)[0]
 
 
-def _objects(room: Room, shape: object, data: object) -> list[object]:
+def _objects(room: Room, shape: Any, data: Any) -> list[Any]:
     """The entries, in lists of lists where there are more dimensions."""
     shape = _checked_shape(room, shape)
     if not isinstance(data, list):
@@ -92,7 +91,7 @@ def _objects(room: Room, shape: object, data: object) -> list[object]:
     return data
 
 
-def _numbers(room: Room, shape: object, dtype: object, order: object, data: object) -> np.ndarray:
+def _numbers(room: Room, shape: Any, dtype: Any, order: Any, data: Any) -> np.ndarray:
     shape = _checked_shape(room, shape)
     if not isinstance(dtype, np.dtype):
         raise UserError(f"{type(dtype).__name__} is not the type of an array.")
@@ -103,7 +102,7 @@ def _numbers(room: Room, shape: object, dtype: object, order: object, data: obje
     return _copied(raw, dtype).reshape(shape, order="F" if order == "F" else "C")
 
 
-def _checked_shape(room: Room, shape: object) -> tuple[int, ...]:
+def _checked_shape(room: Room, shape: Any) -> tuple[int, ...]:
     plain = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
     if not plain or len(shape) > MOST_DIMENSIONS:
         raise UserError(f"{shown(shape)} is not the shape of an array.")

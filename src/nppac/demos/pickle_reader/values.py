@@ -4,6 +4,7 @@ Every node is converted once, whatever refers to it, so that a small file stays 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from nppac.demos.pickle_reader.arrays import (
     Room,
@@ -24,7 +25,7 @@ _LARGEST_KEY = 2**16
 _COMPOSITE = frozenset((list, tuple, Items, Call, Built))
 
 
-def values_of(root: object, file_size: int) -> object:
+def values_of(root: Any, file_size: int) -> Any:
     """The value that the parsed pickle `root` stands for."""
     converter = _Converter(Room(file_size))
     for node in _parts_first(root):
@@ -32,7 +33,7 @@ def values_of(root: object, file_size: int) -> object:
     return converter.value(root)
 
 
-def _parts(node: object) -> Sequence[object]:
+def _parts(node: Any) -> Sequence[Any]:
     """What must be converted before `node`."""
     if type(node) is Items:
         return node.entries
@@ -44,9 +45,9 @@ def _parts(node: object) -> Sequence[object]:
     return node
 
 
-def _parts_first(root: object) -> list[object]:
+def _parts_first(root: Any) -> list[Any]:
     """Every composite node once, after its parts; a loop, as recursion would end in a crash."""
-    order: list[object] = []
+    order: list[Any] = []
     levels: dict[int, int] = {}  # 0 while its parts are visited, then how deep they go
     path = [([root], iter([root]))]
     while path:
@@ -74,9 +75,9 @@ class _Converter:
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._values: dict[int, object] = {}
+        self._values: dict[int, Any] = {}
 
-    def value(self, node: object) -> object:
+    def value(self, node: Any) -> Any:
         """The value of a converted node, or of one that is a plain value."""
         if type(node) in _COMPOSITE:
             return self._values[id(node)]
@@ -84,7 +85,7 @@ class _Converter:
             raise UserError(f"refused '{node.name}' as a value: only arrays and numbers are read.")
         return node
 
-    def convert(self, node: object) -> None:
+    def convert(self, node: Any) -> None:
         """Convert one node."""
         if type(node) is Built:
             value = self._built(node)
@@ -95,7 +96,7 @@ class _Converter:
             value = _container(node.kind, values) if type(node) is Items else type(node)(values)
         self._values[id(node)] = value
 
-    def _built(self, node: Built) -> object:
+    def _built(self, node: Built) -> Any:
         function, state = node.call.function.name, [self.value(part) for part in node.state]
         if function == "dtype":
             return with_byte_order(self._called(node.call), state)
@@ -104,7 +105,7 @@ class _Converter:
             raise UserError(f"refused to set the state of what '{function}' makes.")
         return make_array(self._room, state)
 
-    def _called(self, node: Call) -> object:
+    def _called(self, node: Call) -> Any:
         function = node.function.name
         if function not in _CALLS:
             raise UserError(
@@ -117,40 +118,40 @@ class _Converter:
             raise ValueError(f"'{function}' is called as no writer of arrays does") from error
 
 
-def _container(kind: str, entries: list[object]) -> object:
+def _container(kind: str, entries: list[Any]) -> Any:
     if kind == "dict":
         return dict(zip(map(_key, entries[::2]), entries[1::2], strict=True))
     return (set if kind == "set" else frozenset)(map(_key, entries))
 
 
-def _key(key: object) -> str | bytes | int:
+def _key(key: Any) -> str | bytes | int:
     """A key; large integers could be chosen to have one hash, which would take for ever."""
     if type(key) in (str, bytes) or (type(key) is int and abs(key) <= _LARGEST_KEY):
         return key
     raise UserError(f"refused the key {shown(key)}: expected text or a small whole number.")
 
 
-def _set(kind: str) -> Callable[..., object]:
-    def make(room: Room, entries: object = ()) -> object:
+def _set(kind: str) -> Callable[..., Any]:
+    def make(room: Room, entries: Any = ()) -> Any:
         room.take(len(entries))
         return _container(kind, list(entries))
 
     return make
 
 
-def _ordered_dict(room: Room, pairs: object) -> dict[object, object]:
+def _ordered_dict(room: Room, pairs: Any) -> dict[Any, Any]:
     room.take(len(pairs))
     return {_key(key): value for key, value in pairs}
 
 
-def _encode(room: Room, text: object, encoding: object = "utf-8") -> bytes:
+def _encode(room: Room, text: Any, encoding: Any = "utf-8") -> bytes:
     """Python 3 writes bytes into old protocols by this call."""
     if encoding not in ("latin1", "latin-1"):
         raise UserError(f"refused to encode with {shown(encoding)}.")
     return raw_bytes(room, text)
 
 
-_CALLS: dict[str, Callable[..., object]] = {
+_CALLS: dict[str, Callable[..., Any]] = {
     "bytes": lambda room: b"",  # what old protocols call for empty ones; a size it must not take
     "set": _set("set"),
     "frozenset": _set("frozenset"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from nppac.evaluation.compare import load_evaluated
 from nppac.evaluation.metrics import METRICS_FILE
-from nppac.training.config import read_config, to_json
+from nppac.training.config import plain_config
 from nppac.training.directory import CONFIG_FILE
 from nppac.utils.errors import UserError, nearest_path
 from nppac.utils.files import read_json
@@ -83,7 +83,7 @@ def _record(run: Path) -> Record:
     source = stored.pop("provenance", None)
     source = source if isinstance(source, dict) else {}
     try:
-        config = to_json(read_config(run))
+        config = plain_config(run)
     except (UserError, TypeError, ValueError, AttributeError):
         config = stored  # a record of another version, shown as it is
     return Record(
