@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from nppac.cli import main
+from nppac.deploy.run_result import load_run
 from nppac.training.restore import load_run_policy, load_trained_run
 from nppac.training.runs import resume_run, start_run
 from nppac.training.trust import named_code
@@ -159,3 +160,17 @@ def test_which_settings_name_code():
         "task": "a.b:C-v0",
         "reference": "a:b",
     }
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_what_only_reads_records_imports_no_method(module, own_run, command):
+    from_elsewhere(own_run, method="side_effect:Agent")
+    main([command, str(own_run), "--out", f"out.{'png' if command == 'compare' else 'html'}"])
+    assert not was_imported(module)
+
+
+def test_a_run_is_loaded_only_if_its_code_is_trusted(module, own_run):
+    from_elsewhere(own_run, method="side_effect:Agent")
+    with pytest.raises(UserError, match="--trust"):
+        load_run(own_run)
+    assert not was_imported(module)
