@@ -29,6 +29,6 @@ def preset(task: str, method: str = "nppac", name: str = "default") -> RunConfig
     )
 
 
-def default_method(name: Preset) -> str:
+def default_method(name: str) -> str:
     """The paper's own method with the paper's settings; otherwise the best that was measured."""
     return "nppac" if name == "paper" else "nppac-anchored"
