@@ -47,7 +47,7 @@ def test_a_broken_reference_is_named(own, capsys, function):
     assert diagnose(f"my_robot:{function}") == EXIT_CODES["broken"]
     out, _ = capsys.readouterr()
     assert f"my_robot:{function} on {TASK}: BROKEN\n" in out
-    assert BAD.get(function, "its location has shape (28, 1); expected (28, 2)") in out
+    assert BAD.get(function, "loc (28, 1) and scale (28, 1); both must be (28, 2)") in out
     assert not (own / "out" / "doctor.png").exists()
 
 
