@@ -8,6 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 from episodes import KEY, episode_batch, episode_replay, with_dirt
 from nppac.agents.base import MinibatchAgent, ReplayAgent
+from nppac.agents.common.natural_gradient import with_scale_floor
 from nppac.agents.dapg import DAPG
 from nppac.agents.replay import as_replay
 from nppac.evaluation.metrics import load_metrics
@@ -99,11 +100,9 @@ def test_what_lies_in_empty_rows_does_not_matter(rows):
 
 
 def test_the_scale_stops_at_its_floor_in_units_of_actions():
-    agent = dataclasses.replace(SMALL, smallest_log_scale=-0.5)
-    state = agent.init(KEY, 3, 2)
-    narrow = state.action_scaling._replace(variance=jnp.full(2, 0.25))
-    policy = dataclasses.replace(state.policy, log_scale=jnp.array([-9.0, 1.0]))
-    bounded = agent.bounded(policy, narrow)
+    policy = SMALL.init(KEY, 3, 2).policy
+    policy = dataclasses.replace(policy, log_scale=jnp.array([-9.0, 1.0]))
+    bounded = with_scale_floor(policy, -0.5 - jnp.log(jnp.full(2, 0.5)))
     np.testing.assert_allclose(bounded.log_scale, [-0.5 - np.log(0.5), 1.0], rtol=1e-6)
 
 

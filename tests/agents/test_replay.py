@@ -83,7 +83,7 @@ def test_a_sick_reference_is_named(loc, scale, message):
 
 
 def test_episodes_without_rewards_are_refused():
-    bare = Episode(jnp.zeros((3, 1)), jnp.zeros((2, 1)))
+    bare = Episode(np.zeros((3, 1)), np.zeros((2, 1)))
     with pytest.raises(UserError, match="no rewards"):
         transitions([bare], Counting())
 

@@ -124,7 +124,7 @@ def test_the_help_shows_the_defaults_of_the_chosen_task(capsys):
         with pytest.raises(SystemExit):
             main(["train", "--task", task, "--preset", "paper", "--help-all"])
         out = " ".join(capsys.readouterr().out.replace("│", "").split())
-        assert f"starting value where it is tuned. (default: {temperature})" in out
+        assert f"the initial value if it is tuned. (default: {temperature})" in out
 
 
 @pytest.mark.parametrize(("preset", "method"), [("default", "nppac-anchored"), ("paper", "nppac")])

@@ -74,7 +74,7 @@ def test_a_function_that_breaks_only_where_acting_leads_is_broken_too(demos, tmp
     found = doctor(TASK, demos, f"{__name__}:forgetful", episodes=1)
     write_diagnosis(found, tmp_path)
     assert (found.verdict, found.exit_code) == ("broken", 6)
-    assert "Asked while acting, it fails" in found.explanation
+    assert "Asked while acting" in found.explanation
     assert json.loads((tmp_path / "diagnosis.json").read_text())["verdict"] == "broken"
     assert not (tmp_path / "doctor.png").exists()
 

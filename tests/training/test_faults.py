@@ -58,7 +58,7 @@ def chosen(operations, kinds=("open", "write", "flush", "fsync", "link", "replac
 
 def test_a_run_does_to_the_disk_what_the_faults_know(operations):
     kinds = {name.split()[0] for name in operations}
-    assert kinds == {"open", "write", "flush", "fsync", "link", "replace", "mkdir"}
+    assert kinds == {"open", "write", "flush", "fsync", "link", "replace", "mkdir", "unlink"}
 
 
 def test_a_run_survives_a_fault_of_each_kind(tmp_path, undisturbed, operations):

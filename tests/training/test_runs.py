@@ -178,7 +178,7 @@ MISTAKES = {
     "no such demonstrations": (lambda path: {"demos": "absent.npz"}, "absent.npz"),
     "demonstrations of another task": (
         lambda path: {"reference": "gp", "demos": wrong_shape(path / "d.npz")},
-        r"d\.npz: episode 0.*actions have 1 entries where .*Reach-v0 has 2",
+        r"d\.npz was recorded in Pendulum-v1, but the task .*Reach-v0 is",
     ),
     "no such reference": (lambda path: {"reference": "absent"}, "Unknown reference 'absent'"),
     "a reference of another task": (
@@ -201,7 +201,7 @@ MISTAKES = {
     ),
     "no episodes": (
         lambda path: {"demos": wrong_shape(path / "d.npz"), "demo_episodes": 0},
-        "Cannot take the first 0 episodes",
+        "'demo_episodes' is 0; it must be at least 1",
     ),
 }
 

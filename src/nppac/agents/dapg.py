@@ -22,6 +22,7 @@ from nppac.agents.common.natural_gradient import (
     log_likelihood,
     natural_step,
     step_report,
+    with_scale_floor,
 )
 from nppac.agents.common.optimise import Optimiser, init_optimiser, mean_magnitude
 from nppac.agents.common.paper_settings import reduced, scheduled, without_reference
@@ -192,7 +193,7 @@ class DAPG(EpisodicAgent):
         size, direction = natural_step(product, gradient, self.step_size, self.solver_iterations)
         policy = jax.tree.map(lambda p, x: p + size * x, old, direction)
         floor = self.smallest_log_scale - jnp.log(state.action_scaling.std)
-        policy = LinearPolicy(policy.trunk, jnp.maximum(policy.log_scale, floor))
+        policy = with_scale_floor(policy, floor)
         info |= step_report(policy, old, obs, action, advantage, inside) | {
             "policy_gradient": mean_magnitude(gradient),
             "step_length": size,

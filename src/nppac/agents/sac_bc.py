@@ -1,10 +1,11 @@
 """SAC+BC (Nair et al., 2018): SAC whose policy also imitates a minibatch of demonstrations."""
 
+from collections.abc import Callable
 from typing import ClassVar, cast
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info, split_rows
 from nppac.agents.common.losses import imitation_loss
@@ -72,7 +73,9 @@ class SACBC(KLActorCritic):
         imitated = {"demo_log_prob": jnp.mean(log_prob), "imitated": jnp.mean(mask)}
         return state, {**info, **imitated}
 
-    def preferred(self, policy: Policy, critic: CriticEnsemble, demo_batch: Batch) -> Values:
+    def preferred(
+        self, policy: Policy, critic: Callable[[Array, Array], Array], demo_batch: Batch
+    ) -> Values:
         """1[Q(s, a) > Q(s, π(s))] with the filter, 1 without."""
         if not self.q_filter:
             return jnp.ones(len(demo_batch.obs))

@@ -87,3 +87,8 @@ def step_report(
         "policy_loss": -jnp.average(ratio * advantage, weights=weights),
         "step_kl": jnp.average(kl, weights=weights),
     }
+
+
+def with_scale_floor(policy: LinearPolicy, log_floor: Float[Array, " d"]) -> LinearPolicy:
+    """The policy with log σ at its floor wherever a step went below."""
+    return LinearPolicy(policy.trunk, jnp.maximum(policy.log_scale, log_floor))
