@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.scipy.sparse.linalg import cg
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.agents.base import Info
 from nppac.agents.common.returns import RowValues
