@@ -5,7 +5,7 @@ from typing import ClassVar, cast
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info, split_rows
 from nppac.agents.common.losses import imitation_loss
@@ -20,7 +20,7 @@ from nppac.agents.kl_actor_critic import KLActorCritic, KLActorCriticState
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
-from nppac.types import Batch, Family, Scalar, Values
+from nppac.types import AnyArray, Batch, Family, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import Count, NonNegative, settings
 
@@ -74,7 +74,7 @@ class SACBC(KLActorCritic):
         return state, {**info, **imitated}
 
     def preferred(
-        self, policy: Policy, critic: Callable[[Array, Array], Array], demo_batch: Batch
+        self, policy: Policy, critic: Callable[[AnyArray, AnyArray], AnyArray], demo_batch: Batch
     ) -> Values:
         """1[Q(s, a) > Q(s, π(s))] with the filter, 1 without."""
         if not self.q_filter:
