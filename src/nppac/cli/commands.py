@@ -7,7 +7,6 @@ from typing import get_args
 from rich.table import Table
 
 from nppac.agents.registry import METHODS, Needs
-from nppac.cli.compilation import keep_compiled_programs
 from nppac.cli.completion import flags_of, shell_script
 from nppac.cli.demos import (
     demos_convert_command,
@@ -28,6 +27,7 @@ from nppac.cli.training import resume_command, train_command
 from nppac.references import REFERENCES
 from nppac.tasks import TASKS
 from nppac.training.presets import Preset
+from nppac.utils.compilation import keep_compiled_programs
 from nppac.utils.errors import UserError, unknown_name
 
 METHODS_WIDTH = 100

@@ -1,7 +1,7 @@
 import jax
 import pytest
 
-from nppac.cli.compilation import SHORTEST_SECONDS, keep_compiled_programs
+from nppac.utils.compilation import SHORTEST_SECONDS, keep_compiled_programs
 
 SETTINGS = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
 

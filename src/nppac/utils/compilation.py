@@ -7,6 +7,8 @@ from pathlib import Path
 
 import jax
 
+from nppac.utils.threads import available_cores
+
 SETTING = "jax_compilation_cache_dir"
 SHORTEST_SECONDS = 0.1
 """Programs that compile faster are not worth a file."""
@@ -34,8 +36,13 @@ def keep_compiled_programs() -> Path | None:
 
 
 def _machine() -> str:
-    """A short name for this kind of processor: a home directory may be shared by several."""
+    """A short name for this kind of processor: a home directory may be shared by several.
+
+    The compiler divides work among the threads that it finds, and a sum that is divided otherwise
+    may differ in its last bits. So their number is part of the name.
+    """
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     kind = [line for line in lines if line.startswith(("model name", "flags", "Features"))][:2]
-    return hashlib.sha256("\n".join([platform.machine(), *kind]).encode()).hexdigest()[:12]
+    threads = os.environ.get("NPROC") or str(len(available_cores()))
+    return hashlib.sha256("\n".join([platform.machine(), threads, *kind]).encode()).hexdigest()[:12]
