@@ -10,6 +10,7 @@ in which JAX has not begun to work, so that a kill costs no imports.
 import argparse
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -149,8 +150,8 @@ class Soak:
             self.seconds = time.monotonic() - began
         self.directory = folder / "run"
 
-    def kill(self, kind: str) -> None:
-        """Work until the kill; compare, and begin anew, where the run was faster."""
+    def kill(self, kind: str) -> bool:
+        """Work until the kill; compare, and begin anew, where the run was faster. Was it killed?"""
         limit = int(self.rng.integers(1, WRITES // 4)) if kind == "inside a write" else 0
         pid = in_a_child(self.directory, self.log, limit)
         if kind != "inside a write":
@@ -164,6 +165,7 @@ class Soak:
         check_between(self.directory)
         if code == 0:
             self.compare()
+        return code != 0
 
     def finish(self) -> None:
         """Let the last run come to its end."""
@@ -196,17 +198,19 @@ def main() -> None:
         half = args.kills // 2
         kinds = ["inside a write"] * half + ["at a random time"] * (args.kills - half)
         kinds += ["SIGTERM"] * args.terminations
-        for done, kind in enumerate(soak.rng.permutation(kinds)):
-            if time.monotonic() - began > 60 * args.minutes:
-                break
-            soak.kill(str(kind))
-            print(f"{done + 1}/{len(kinds)} {dict(soak.counts)}", end="\r", file=sys.stderr)
+        left = [str(kind) for kind in soak.rng.permutation(kinds)]
+        while left and time.monotonic() - began < 60 * args.minutes:
+            kind = left.pop()
+            if not soak.kill(kind):  # the run was faster: the kill is still to be made
+                left.insert(int(soak.rng.integers(len(left) + 1)), kind)
+            print(f"{len(left)} left, {dict(soak.counts)}", end="\r", file=sys.stderr)
         soak.finish()
         if soak.problems:
             print(soak.log.read_text()[-5000:], file=sys.stderr)
     seconds = round(time.monotonic() - began, 1)
     record = {"counts": dict(soak.counts), "problems": soak.problems, "seconds": seconds}
-    write_json(args.out, {**record, "seed": args.seed, "provenance": provenance()})
+    command = shlex.join(["python", *sys.argv])
+    write_json(args.out, {**record, "provenance": provenance() | {"command": command}})
     print(f"\n{json.dumps(record, indent=2)}")
     raise SystemExit(1 if soak.problems else 0)
 
