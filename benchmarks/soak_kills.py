@@ -151,7 +151,7 @@ class Soak:
         self.directory = folder / "run"
 
     def kill(self, kind: str) -> bool:
-        """Work until the kill; compare, and begin anew, where the run was faster. Was it killed?"""
+        """Work until the kill; False, and a comparison, where the run was faster."""
         limit = int(self.rng.integers(1, WRITES // 4)) if kind == "inside a write" else 0
         pid = in_a_child(self.directory, self.log, limit)
         if kind != "inside a write":
