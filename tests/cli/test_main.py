@@ -54,6 +54,9 @@ from .mistakes import fails
         (["demos", "convert", "absent.npz", "d.npz"], "No demonstrations 'absent.npz'"),
         (["compare"], "No run to compare: name the directories of some"),
         (["compare", "absent"], "There is no run directory absent."),
+        (["fit", "--threads", "0"], "--threads is '0'; it must be a whole number, at least 1."),
+        (["--threads=two", "tasks"], "--threads is 'two'; it must be a whole number"),
+        (["tasks", "--threads"], "--threads is ''; it must be a whole number"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -190,3 +193,42 @@ def test_every_method_is_listed_within_a_hundred_columns(monkeypatch, capsys, co
         assert f"\n│{name}" in out
         assert method.reference in out
     assert ("states, actions, rewards" in out) == (columns != "80")
+
+
+@pytest.mark.parametrize("words", [["--threads", "1", "tasks"], ["tasks", "--threads=1"]])
+def test_threads_are_bounded_while_a_command_runs(monkeypatch, words):
+    seen = []
+    monkeypatch.delenv("NPPAC_THREADS", raising=False)
+    monkeypatch.setitem(COMMANDS, "tasks", lambda: seen.append(os.environ["NPROC"]))
+    main(words)
+    assert seen == ["1"]
+    assert "NPPAC_THREADS" not in os.environ
+
+
+PROBE = """
+import os
+import jax.numpy as jnp
+import numpy as np
+from threadpoolctl import threadpool_info
+
+def policy(obs):
+    jnp.dot(jnp.ones((300, 300)), jnp.ones((300, 300))).block_until_ready()
+    names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
+    blas = [pool["num_threads"] for pool in threadpool_info()]
+    print("THREADS", sum("Eigen" in name for name in names), max(blas))
+    return np.zeros((len(obs), 2)), np.ones((len(obs), 2))
+"""
+
+
+def test_a_process_of_its_own_starts_no_more_threads_than_asked(tmp_path, demos):
+    (tmp_path / "probe.py").write_text(PROBE)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    words = ["fit", "--task", TASK, "--demos", demos, "--reference", "probe:policy"]
+    done = subprocess.run(
+        [sys.executable, "-m", "nppac", *words, "--threads", "1"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "THREADS 1 1" in done.stdout, done.stderr

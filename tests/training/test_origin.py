@@ -75,3 +75,13 @@ def test_a_run_that_was_moved_says_so(tmp_path, begun, capsys):
     resume_run(tmp_path / "elsewhere")
     told = f"This run was made in {begun} and is now in {tmp_path / 'elsewhere'}."
     assert capsys.readouterr().err.count(told) == 1
+
+
+def test_another_number_of_threads_is_told(begun, capsys, monkeypatch):
+    stored = json.loads((begun / "config.json").read_text())["provenance"]["threads"]
+    resume_run(begun)
+    assert "threads" not in capsys.readouterr().err
+    monkeypatch.setattr("nppac.training.origin.thread_count", lambda: stored + 1)
+    resume_run(begun)
+    told = f"This run began with {stored} threads and goes on with {stored + 1}"
+    assert capsys.readouterr().err.count(told) == 1

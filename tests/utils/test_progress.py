@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from nppac.utils import progress
-from nppac.utils.progress import PLAIN_INTERVAL_SECONDS, progress_bar, silent
+from nppac.utils.progress import PLAIN_INTERVAL_SECONDS, progress_bar, silent, together
 
 
 class Clock:
@@ -112,3 +112,12 @@ def test_a_narrow_terminal_cuts_the_status_and_no_number(terminal):
 def test_silence(capsys):
     silent(3, "anything")
     assert capsys.readouterr() == ("", "")
+
+
+def test_parts_that_go_on_at_once_add_up():
+    seen = []
+    first, second = together(2, lambda done, status="": seen.append((done, status)))
+    first(3, "a")
+    second(2, "b")
+    first(4)
+    assert seen == [(3, "a"), (5, "b"), (6, "")]

@@ -2,7 +2,20 @@ import os
 import subprocess
 import sys
 
-from nppac.utils.threads import available_cores, pin_to, thread_environment
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from nppac.utils.errors import UserError
+from nppac.utils.threads import (
+    VARIABLES,
+    available_cores,
+    bounded_threads,
+    pin_to,
+    single_blas_thread,
+    thread_count,
+    thread_environment,
+)
 
 COUNT = """
 import os, sys
@@ -38,3 +51,59 @@ def test_pinning_to_the_cores_at_hand_changes_nothing():
     before = available_cores()
     pin_to(before)
     assert available_cores() == before
+
+
+def test_threads_are_the_cores_of_this_process_or_fewer(monkeypatch):
+    monkeypatch.delenv("NPPAC_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5}, raising=False)
+    assert thread_count() == 3
+    for limit, expected in (("2", 2), ("8", 3), ("", 3)):
+        monkeypatch.setenv("NPPAC_THREADS", limit)
+        assert thread_count() == expected
+    monkeypatch.setenv("NPPAC_THREADS", "")
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert thread_count() == 1
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "two", "1.5"])
+def test_a_limit_that_is_no_number_is_named(monkeypatch, limit):
+    monkeypatch.setenv("NPPAC_THREADS", limit)
+    with pytest.raises(UserError, match=f"NPPAC_THREADS is '{limit}'"):
+        thread_count()
+
+
+def test_a_bound_holds_for_the_time_being_and_never_exceeds_the_cores(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    cores = len(available_cores())
+    for asked in (1, cores + 5):
+        with bounded_threads(asked):
+            expected = {name: str(min(asked, cores)) for name in VARIABLES}
+            assert {name: os.environ[name] for name in VARIABLES} == expected
+            assert thread_count() == min(asked, cores)
+        assert {name: os.environ.get(name) for name in VARIABLES} == {
+            **dict.fromkeys(VARIABLES),
+            "OMP_NUM_THREADS": "7",
+        }
+    with bounded_threads():
+        assert "NPROC" not in os.environ
+    monkeypatch.setenv("NPPAC_THREADS", "1")
+    with bounded_threads():
+        assert os.environ["NPROC"] == os.environ["OMP_NUM_THREADS"] == "1"
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_has_one_thread_until_the_last_has_left():
+    np.ones((2, 2)) @ np.ones((2, 2))
+    with single_blas_thread():
+        before = blas_threads()
+        with single_blas_thread():
+            pass
+        assert before == blas_threads() == {1}
+    with single_blas_thread():
+        assert blas_threads() == {1}

@@ -132,6 +132,7 @@ def _overview(prefix: str = "") -> None:
     names = "" if prefix else f"Methods: {', '.join(METHODS)}. "
     print(f"\n{names}`nppac COMMAND --help` explains each.")
     if not prefix:
+        print("--threads N bounds the threads of any command, also where NPPAC_THREADS says it.")
         print('Completion of words by Tab: eval "$(nppac --print-completion bash)", or zsh.')
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from nppac.utils.errors import unknown_name
 
 GENERAL = ("--help", "--version", "--print-completion")
+EVERYWHERE = ("--threads",)
+"""Flags of every command, which no command parses itself."""
 ZSH = "autoload -U +X compinit bashcompinit && compinit && bashcompinit\n"
 FUNCTION = """_nppac() {
     local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
@@ -62,7 +64,8 @@ def flags_of(command: Callable[[Sequence[str]], object]) -> list[str]:
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
         command(["--help-all"])
-    return sorted(set(re.findall(r"(?<![\w-])--[a-z][a-z0-9.-]*[a-z0-9]", _option_column(text))))
+    found = re.findall(r"(?<![\w-])--[a-z][a-z0-9.-]*[a-z0-9]", _option_column(text))
+    return sorted({*found, *EVERYWHERE})
 
 
 def _option_column(text: io.StringIO) -> str:

@@ -4,7 +4,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from nppac.utils.errors import UserError
+from nppac.utils.threads import bounded_threads, checked_count
 from nppac.utils.version import VERSION
+
+THREADS_OPTION = "--threads"
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -14,13 +18,32 @@ def main(argv: Sequence[str] | None = None) -> None:
         if args == ["--version"]:
             print(VERSION, flush=True)
             return
-        # Here, because it takes seconds to import what a command needs.
-        from nppac.cli.commands import run_command
+        threads, rest = split_threads(args)
+        with bounded_threads(threads):  # before the libraries start their threads
+            # Here, because it takes seconds to import what a command needs.
+            from nppac.cli.commands import run_command
 
-        run_command(args, owns_process=argv is None)
+            run_command(rest, owns_process=argv is None)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def split_threads(args: Sequence[str]) -> tuple[int | None, list[str]]:
+    """The number that `--threads` gives, if it is there, and the other arguments."""
+    found, rest = None, []
+    words = iter(args)
+    for word in words:
+        if word == THREADS_OPTION:
+            found = next(words, "")
+        elif word.startswith(f"{THREADS_OPTION}="):
+            found = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return None if found is None else checked_count(THREADS_OPTION, found), rest

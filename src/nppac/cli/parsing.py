@@ -22,7 +22,7 @@ from tyro.constructors import (
 
 T = TypeVar("T")
 HELP_ALL = "--help-all"
-MORE_HELP = f"\n{HELP_ALL} shows every flag."
+MORE_HELP = f"\n{HELP_ALL} shows every flag. --threads N uses at most N threads."
 METAVARS = {str: None, Path: None, int: "INT", float: "FLOAT"}
 """What a flag's value is called; by default it has the name of the field."""
 

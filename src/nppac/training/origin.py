@@ -14,6 +14,7 @@ from nppac.training.trust import TOKEN, made_here_token
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_json
 from nppac.utils.provenance import provenance
+from nppac.utils.threads import thread_count
 
 
 def demos_fingerprint(demos: Demos) -> str:
@@ -52,3 +53,14 @@ def check_origin(directory: Path, config: RunConfig, demos: Demos | None) -> Non
     before, here = stored.get("directory"), str(directory.resolve())
     if before not in (None, here):
         print(f"This run was made in {before} and is now in {here}.", file=sys.stderr)
+    _tell_if_threads_differ(stored.get("threads"))
+
+
+def _tell_if_threads_differ(before: object) -> None:
+    now = thread_count()
+    if before not in (None, now):
+        print(
+            f"This run began with {before} threads and goes on with {now}: its numbers may differ "
+            "in the last bits from those of a run that was not interrupted.",
+            file=sys.stderr,
+        )

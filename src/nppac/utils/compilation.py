@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-from nppac.utils.threads import available_cores
+from nppac.utils.threads import thread_count
 
 SETTING = "jax_compilation_cache_dir"
 SHORTEST_SECONDS = 0.1
@@ -44,5 +44,5 @@ def _machine() -> str:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     kind = [line for line in lines if line.startswith(("model name", "flags", "Features"))][:2]
-    threads = os.environ.get("NPROC") or str(len(available_cores()))
+    threads = os.environ.get("NPROC") or str(thread_count())
     return hashlib.sha256("\n".join([platform.machine(), threads, *kind]).encode()).hexdigest()[:12]

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from rich.console import Console
@@ -37,6 +38,21 @@ def silent(done: int, status: str = "") -> None:
 def after(offset: int, advance: Advance, what: str = "") -> Advance:
     """The progress of a part that begins when `offset` of the whole is done; `what` names it."""
     return lambda done, status="": advance(offset + done, " ".join(filter(None, (what, status))))
+
+
+def together(count: int, advance: Advance) -> list[Advance]:
+    """The progress of parts that go on at once, in threads: what is done is the sum of theirs."""
+    counts, lock = [0] * count, Lock()
+
+    def part(i: int) -> Advance:
+        def show(done: int, status: str = "") -> None:
+            with lock:
+                counts[i] = done
+                advance(sum(counts), status)
+
+        return show
+
+    return [part(i) for i in range(count)]
 
 
 @contextmanager

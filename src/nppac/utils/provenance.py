@@ -6,15 +6,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nppac.utils.threads import thread_count
 from nppac.utils.version import VERSION
 
 
 def provenance() -> dict[str, Any]:
-    """Version, commit and command, for the record."""
+    """Version, commit, command and number of threads, for the record.
+
+    The number of threads matters to the last bits: compilers divide sums among them.
+    """
     return {
         "nppac": VERSION,
         "commit": commit(),
         "command": shlex.join(["nppac", *sys.argv[1:]]),
+        "threads": thread_count(),
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 from nppac.references import GPConfig, condition, fit_gp
 from nppac.references.gp import fit as gp_fit
 from nppac.references.gp.config import NOISE_FLOOR
-from nppac.references.gp.fit import _subset, fit_hyperparameters, units_of
+from nppac.references.gp.fit import _subset, fit_hyperparameters
 from nppac.references.gp.kernels import KERNELS
 from nppac.utils.errors import UserError
 from references import dense
@@ -96,14 +96,6 @@ def test_subset_is_random_by_seed_and_of_the_asked_size():
     np.testing.assert_array_equal(chosen, _subset(80, 20, seed=0))
     assert (chosen != _subset(80, 20, seed=1)).any()
     np.testing.assert_array_equal(_subset(5, 20, seed=0), np.arange(5))
-
-
-def test_constant_observations_count_in_their_own_unit():
-    rounded = np.nextafter(np.float32(0.1), [0, 1, 0, 1], dtype=np.float32)
-    obs = np.stack([np.arange(4.0), rounded, np.zeros(4)], axis=1)
-    units = units_of(obs, np.zeros((4, 1)))
-    np.testing.assert_allclose(units.obs / 3**0.5, [np.arange(4.0).std(), 1.0, 1.0])
-    np.testing.assert_allclose(units.action, 0.01)
 
 
 def demonstrations(n=40):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from types import ModuleType
 from typing import NamedTuple
 
 import jax
@@ -12,13 +11,16 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from nppac.references.checks import check_fit_data
-from nppac.references.gp.config import COARSE_POINTS, NOISE_FLOOR, GPConfig
+from nppac.references.gp.config import COARSE_POINTS, GPConfig
 from nppac.references.gp.kernels import KERNELS, KernelName
-from nppac.references.gp.likelihood import EitherArray, GPParams, log_marginal_likelihood
+from nppac.references.gp.likelihood import GPParams, log_marginal_likelihood
 from nppac.references.gp.optimise import Objective, Optimum, adam, lbfgs
+from nppac.references.gp.parallel import map_all
+from nppac.references.gp.parametrise import Units, constrain, initial_theta, units_of
 from nppac.references.gp.posterior import GPReference, condition
 from nppac.references.gp.saved import Report
-from nppac.utils.progress import Advance, after, silent
+from nppac.utils.progress import Advance, after, silent, together
+from nppac.utils.threads import single_blas_thread
 
 _TRIAL_POINTS = 500
 
@@ -41,17 +43,6 @@ class HyperFit(NamedTuple):
     """The hyper-parameters as the optimiser has them."""
 
 
-class Units(NamedTuple):
-    """The optimiser's units, so that its steps mean the same for any robot."""
-
-    obs: EitherArray
-    """(o,), the unit of each observation."""
-    action: EitherArray
-    """(d,), the unit of each action."""
-    action_mean: EitherArray
-    """(d,)."""
-
-
 def fit_gp(
     obs: np.ndarray,
     actions: np.ndarray,
@@ -64,6 +55,16 @@ def fit_gp(
     """
     config = config or GPConfig()
     obs, actions = check_fit_data(obs, actions)
+    with single_blas_thread():
+        return _fit_gp(obs, actions, config, advance)
+
+
+def _fit_gp(
+    obs: Float[np.ndarray, "n o"],
+    actions: Float[np.ndarray, "n d"],
+    config: GPConfig,
+    advance: Advance,
+) -> GPReference:
     fit = fit_hyperparameters(obs, actions, config, advance)
 
     def show(done: int, status: str = "") -> None:
@@ -98,10 +99,10 @@ def fit_hyperparameters(
     if config.kernel != "auto":
         return _fit_and_refine(config.kernel, obs, actions, config, advance)
     points, steps = min(config.fit_points, _TRIAL_POINTS), config.trial_steps
-    trials = [
-        _fit(kernel, obs, actions, config, points, steps, after(i * steps, advance))
-        for i, kernel in enumerate(KERNELS)
-    ]
+    shares = zip(KERNELS, together(len(KERNELS), advance), strict=True)
+    trials = map_all(
+        lambda share: _fit(share[0], obs, actions, config, points, steps, share[1]), list(shares)
+    )
     best = max(trials, key=lambda trial: trial.after).kernel
     later = after(len(KERNELS) * steps, advance)
     fit = _fit_and_refine(best, obs, actions, config, later)
@@ -200,46 +201,3 @@ def _subset(n: int, points: int, seed: int) -> Int[np.ndarray, " chosen"]:
     if n <= points:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, points, replace=False))
-
-
-def units_of(obs: Float[np.ndarray, "n o"], actions: Float[np.ndarray, "n d"]) -> Units:
-    """Spread of each observation times √o (a typical distance is then 1), and of each action.
-
-    An observation that is constant up to rounding has no spread (demonstrations come in float32):
-    its unit is 1.
-    """
-    scale = obs.std(0)
-    scale = np.where(scale > 1e-6 * np.abs(obs).max(0), scale, 1.0)
-    action = np.maximum(actions.std(0), NOISE_FLOOR**0.5)
-    return Units(scale * obs.shape[1] ** 0.5, action, actions.mean(0))
-
-
-def initial_theta(actions: Float[np.ndarray, "n d"], units: Units) -> GPParams:
-    """Where the optimiser starts: B is near the actions' covariance, noise a tenth of it.
-
-    w must not be zero, where its gradient vanishes: take the leading principal component.
-    """
-    y = (actions - units.action_mean) / units.action
-    values, vectors = np.linalg.eigh(y.T @ y / len(y))
-    d = y.shape[1]
-    return GPParams(
-        lengthscales=np.zeros(len(units.obs)),
-        w=vectors[:, -1] * max(0.5 * values[-1], 0.01) ** 0.5,
-        v=np.full(d, np.log(0.5)),
-        noise=np.full(d, np.log(0.1)),
-        shared_noise=np.asarray(-6.0),
-        mean=np.zeros(d),
-    )
-
-
-def constrain(theta: GPParams, units: Units, xp: ModuleType) -> GPParams:
-    """Natural hyper-parameters from the optimiser's: logarithms, in `units`."""
-    variance = units.action**2
-    return GPParams(
-        lengthscales=units.obs * xp.exp(theta.lengthscales),
-        w=units.action * theta.w,
-        v=variance * xp.exp(theta.v),
-        noise=NOISE_FLOOR + variance * xp.exp(theta.noise),
-        shared_noise=variance.mean() * xp.exp(theta.shared_noise),
-        mean=units.action_mean + units.action * theta.mean,
-    )

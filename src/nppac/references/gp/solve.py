@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-from nppac.references.gp.kernels import KernelName, cross
+from nppac.references.gp import tiled
+from nppac.references.gp.kernels import KernelName
 from nppac.utils.errors import UserError
 
 TINY = 1e-300
@@ -21,9 +21,6 @@ TINY = 1e-300
 _GROUP_RATIO = 100.0
 _TOLERANCE = 1e-11
 _MAX_ITERATIONS = 200
-
-(_symm,) = get_blas_funcs(("symm",), dtype=np.float64)
-_potrf, _potrs = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
 Operator = Callable[[Float[np.ndarray, "n d"]], Float[np.ndarray, "n d"]]
 """A linear map that is applied to every column, possibly another map for each."""
@@ -116,41 +113,26 @@ def _solve_group(
 ) -> Float[np.ndarray, "n d"]:
     """All columns of a group at once, preconditioned by (K + I/Λ)⁻¹."""
     bounded = np.maximum(lam, 1.0 / len(x))
-    _factorise(kernel, x, float(bounded.min() * bounded.max()) ** -0.5, matrix)
-    excess = np.diagonal(matrix)[:, None] - 1.0
+    if not tiled.factorise(kernel, x, float(bounded.min() * bounded.max()) ** -0.5, matrix):
+        raise UserError(
+            f"The {len(x)} x {len(x)} kernel matrix is not positive definite. Drop repeated or "
+            "extreme observations, or use a rougher kernel such as matern12."
+        )
 
     def apply(vectors: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        product = _symm(1.0, matrix, vectors, lower=0) - excess * vectors
-        return lam * product + vectors
+        return lam * tiled.product(matrix, vectors) + vectors
 
     def precondition(residual: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        return _potrs(matrix, residual, lower=1)[0]
+        return tiled.solve(matrix, residual)
 
     goal = np.maximum(_TOLERANCE * np.linalg.norm(z, axis=0), TINY)
-    solution = conjugate_gradients(apply, precondition, np.asfortranarray(z), goal, _MAX_ITERATIONS)
+    solution = conjugate_gradients(apply, precondition, z, goal, _MAX_ITERATIONS)
     if not solution.converged:
         raise UserError(
             "The posterior mean did not converge: the demonstrations are too ill-conditioned. Use "
             "fewer of them, or a rougher kernel such as matern12."
         )
     return solution.g
-
-
-def _factorise(
-    kernel: KernelName,
-    x: Float[np.ndarray, "n o"],
-    jitter: float,
-    matrix: Float[np.ndarray, "n n"],
-) -> None:
-    """Fill `matrix` with K above the diagonal and, on and below it, the factor of K + jitter·I."""
-    cross(kernel, x, x, out=matrix.T)
-    np.fill_diagonal(matrix, 1.0 + jitter)
-    _, info = _potrf(matrix, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise UserError(
-            f"The {len(x)} x {len(x)} kernel matrix is not positive definite. Drop repeated or "
-            "extreme observations, or use a rougher kernel such as matern12."
-        )
 
 
 def machine_memory() -> int:

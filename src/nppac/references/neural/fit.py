@@ -6,7 +6,6 @@ of both, with one stop, leaves the mean unfinished, because the variance overfit
 """
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from nppac.references.neural.epoch import Record, start, train_epoch
 from nppac.references.neural.model import DensityNetworks
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
+from nppac.utils.threads import thread_count
 
 
 class Member(NamedTuple):
@@ -114,7 +114,7 @@ def fit_members(
     data = jax.tree.map(jnp.asarray, data)
     runs = [Run(data, config, dropout, member) for member in range(members)]
     rates = falling_rates(config.learning_rate, config.max_epochs)
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(thread_count()) as pool:
         for epoch, rate in enumerate(rates, start=1):
             running = [run for run in runs if run.active]
             if not running:
@@ -131,13 +131,6 @@ def fit_members(
 def falling_rates(first: float, epochs: int) -> list[float]:
     """A learning rate for each epoch: half a cosine, from the first rate down to nearly 0."""
     return [0.5 * first * (1.0 + math.cos(math.pi * i / epochs)) for i in range(epochs)]
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _check_trained(runs: list[Run]) -> None:
