@@ -21,7 +21,7 @@ from nppac.deploy.policy import EnvironmentPolicy, load_policy
 from nppac.deploy.run_result import EVALUATION_SEED, RunResult, load_run
 from nppac.diagnostics import Diagnosis
 from nppac.diagnostics.doctor import doctor
-from nppac.evaluation.evaluate import evaluate_policy
+from nppac.evaluation.evaluate import EvaluationRecord, evaluate_policy
 from nppac.references import (
     CustomReference,
     GPConfig,
@@ -138,7 +138,7 @@ def train(
     elif method is not None and method != config.method:
         raise UserError(f"'config' is of the method '{config.method}': leave 'method' out.")
     schedule = config.schedule
-    changes: dict[str, Any] = {
+    changes: dict[str, object] = {
         "task": name,
         "demos": None if isinstance(demos, Demos) else _text(demos),
         "reference": _text(reference) if isinstance(reference, str | Path) else None,
@@ -173,7 +173,7 @@ def evaluate(
     task: str | TaskSpec | None = None,
     episodes: int = 100,
     seed: int = EVALUATION_SEED,
-) -> dict[str, Any]:
+) -> EvaluationRecord:
     """Returns and successes of a deterministic policy over so many episodes, with progress.
 
     `policy` is a policy, a reference (its mean acts), your own function of observations to actions

@@ -123,7 +123,7 @@ def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
     """An empty replay refilled from `filled_arrays`, perhaps of another capacity.
 
     A full buffer of the same capacity keeps its rows in place, so that a resumed run samples what
-    the uninterrupted one would have. Any other is written oldest first.
+    the uninterrupted one would have. Every other is written oldest first.
     """
     position, size = int(arrays["position"]), int(arrays["size"])
     kept = min(size, replay.capacity)

@@ -1,6 +1,6 @@
 """Commands about demonstrations: `demos list`, `inspect`, `convert`, `record` and `relabel`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -49,7 +49,7 @@ def demos_list_command() -> None:
     for name in embedded_names():
         facts = describe(load_embedded(name))
         returns = facts["returns"]
-        mean = f"{returns['mean']:.1f}" if returns else ""
+        mean = f"{returns['mean']:.1f}" if isinstance(returns, Mapping) else ""
         table.add_row(name, str(facts["episodes"]), str(facts["steps"]), mean)
     console().print(table)
 
@@ -187,8 +187,9 @@ def demos_relabel_command(
 
 def _noted(demos: Demos, facts: dict[str, str]) -> Demos:
     """The demonstrations with a note on their rewards in what is known of their origin."""
-    origin = demos.metadata.get("provenance") or {}
-    return replace(demos, metadata={**demos.metadata, "provenance": {**origin, "rewards": facts}})
+    origin = demos.metadata.get("provenance")
+    kept = origin if isinstance(origin, Mapping) else {}
+    return replace(demos, metadata={**demos.metadata, "provenance": {**kept, "rewards": facts}})
 
 
 def _show_relabelled(before: Demos, found: Relabelled) -> None:

@@ -1,9 +1,9 @@
 """The command `distill`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich.table import Table
@@ -71,7 +71,7 @@ def distill_command(
     envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
     student, course = distill(envs, teacher.act, teacher.replayed, config, spec.name)
     _show_course(course)
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "run": str(run),
         "method": teacher.config.method,
         "rounds": [asdict(round) for round in course],
@@ -81,7 +81,7 @@ def distill_command(
     student = replace(student, record=record, low=low, high=high)
     student.save(path)  # before the evaluation, which may be stopped
     if eval_episodes:
-        judged = {
+        judged: dict[str, Mapping[str, object]] = {
             name: evaluate_policy(spec, act, eval_episodes, EVALUATION_SEED)
             for name, act in (("teacher", teacher.act), ("student", student))
         }
@@ -103,11 +103,13 @@ def _show_course(course: Sequence[DaggerRound]) -> None:
     print("Errors of an action, after the round: root mean square, on states learned and held out.")
 
 
-def _show_both(task: str, episodes: int, teacher: dict[str, Any], student: dict[str, Any]) -> None:
+def _show_both(
+    task: str, episodes: int, teacher: Mapping[str, object], student: Mapping[str, object]
+) -> None:
     """Both side by side, with the difference."""
     table = Table(f"{task}, {episodes} episodes", "teacher", "student", "difference")
     for name, words in MEASURES.items():
         ours, theirs = student[name], teacher[name]
-        if ours is not None and theirs is not None:
+        if isinstance(ours, float) and isinstance(theirs, float):
             table.add_row(words, text_of(theirs), text_of(ours), f"{ours - theirs:+.4g}")
     console().print(table)

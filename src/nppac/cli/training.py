@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nppac.api import default_directory, train
 from nppac.cli.arguments import OptionalCount, RunPath
@@ -73,7 +72,7 @@ def resume_command(run: RunPath, steps: OptionalCount = None, trust: bool = Fals
     _guard(run, lambda: resume_run(run, steps, trust=trust))
 
 
-def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
+def _guard(directory: Path, work: Callable[[], dict[str, object]]) -> None:
     """Run training work; show the summary at its end and how to resume if it was stopped."""
     try:
         summary = work()
@@ -84,6 +83,6 @@ def _guard(directory: Path, work: Callable[[], dict[str, Any]]) -> None:
         raise SystemExit(exit_code(stop)) from None
     picture = directory / "curve.png"
     metrics = load_metrics(directory / METRICS_FILE)
-    draw_learning_curves({summary["method"]: [metrics]}, picture, title=directory.name)
+    draw_learning_curves({str(summary["method"]): [metrics]}, picture, title=directory.name)
     show("Summary", {k: v for k, v in flatten(summary).items() if v is not None})
     print(f"Run: {directory}\nPicture: {picture}")

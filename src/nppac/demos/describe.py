@@ -1,13 +1,11 @@
 """A description of demonstrations as plain data, for a person or a script to read."""
 
-from typing import Any
-
 import numpy as np
 
 from nppac.demos.data import Demos
 
 
-def describe(demos: Demos) -> dict[str, Any]:
+def describe(demos: Demos) -> dict[str, object]:
     """Sizes, returns, successes, ranges and origin of the demonstrations."""
     return {
         "source": demos.source,

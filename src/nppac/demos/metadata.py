@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from nppac.utils.errors import UserError
 from nppac.utils.text import shown
@@ -24,7 +24,7 @@ def checked_env_id(where: str, value: object) -> str:
     raise UserError(f"{where}: 'env_id' is {shown(value)}; expected an id such as 'Ant-v5'.")
 
 
-def checked_object(where: str, key: str, value: object) -> dict[str, Any]:
+def checked_object(where: str, key: str, value: object) -> dict[str, object]:
     """A JSON object whose names and texts can be shown on a terminal."""
     if not isinstance(value, dict):
         raise UserError(f"{where}: '{key}' must be a JSON object, not {shown(value)}.")
@@ -45,6 +45,6 @@ def _check_texts(where: str, key: str, value: object) -> None:
             _check_texts(where, key, part)
 
 
-def is_normalised(metadata: Mapping[str, Any]) -> bool:
+def is_normalised(metadata: Mapping[str, object]) -> bool:
     """Whether the actions are known to be in [-1, 1], but for what a policy asked beyond it."""
     return metadata.get(ACTIONS) == NORMALISED

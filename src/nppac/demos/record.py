@@ -1,7 +1,6 @@
 """Demonstrations from episodes that were just rolled out."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from nppac.demos.build import build_episode
 from nppac.demos.data import Demos
@@ -13,8 +12,8 @@ def demos_from_episodes(
     episodes: Iterable[Episode],
     *,
     env_id: str,
-    env_kwargs: Mapping[str, Any],
-    provenance: Mapping[str, Any],
+    env_kwargs: Mapping[str, object],
+    provenance: Mapping[str, object],
 ) -> Demos:
     """Demonstrations that know the environment they were recorded in and how they were made."""
     converted = tuple(

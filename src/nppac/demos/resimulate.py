@@ -24,12 +24,17 @@ class Repeated(NamedTuple):
     errors: np.ndarray
 
 
+def _simulator(env: gym.Env) -> Any:
+    """The innermost environment, whose own attributes Gymnasium's types do not know."""
+    return env.unwrapped
+
+
 def observes_state(env: gym.Env) -> bool:
     """Whether observations hold MuJoCo's positions, but for at most two, and all velocities.
 
     So they do for the runners of Gymnasium, whose place in the world is nobody's concern.
     """
-    base: Any = env.unwrapped
+    base = _simulator(env)
     if not (hasattr(base, "set_state") and hasattr(base, "model") and hasattr(base, "data")):
         return False
     return 0 <= base.model.nq + base.model.nv - obs_dim(env) <= 2
@@ -43,7 +48,7 @@ def repeat_from_states(env: gym.Env, episode: Episode) -> Repeated:
     they are clipped to, and positions of bodies that a reward compares with the step before.
     """
     env.reset(seed=0)
-    base: Any = env.unwrapped
+    base = _simulator(env)
     hidden = base.model.nq + base.model.nv - obs_dim(env)
     shown = base.model.nq - hidden
     first = episode.observations[0].astype(np.float64)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, get_args
+from typing import get_args
 
 import gymnasium
 import numpy as np
@@ -38,7 +38,7 @@ def in_normalised_units(
     if scaled and all(e.actions.shape[1] == action_dim for e in episodes):
         assert bounds is not None
         episodes = tuple(_scaled(e, bounds) for e in episodes)
-    metadata: Mapping[str, Any] = {**demos.metadata, ACTIONS: NORMALISED}
+    metadata: Mapping[str, object] = {**demos.metadata, ACTIONS: NORMALISED}
     return replace(demos, episodes=episodes, metadata=metadata)
 
 

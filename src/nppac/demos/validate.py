@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -142,14 +141,16 @@ def _drop_single_steps(
     return [e for e in episodes if len(e) > 1]
 
 
-def _seeds_of_kept(demos: Demos, kept: Sequence[bool]) -> Mapping[str, Any]:
+def _seeds_of_kept(demos: Demos, kept: Sequence[bool]) -> Mapping[str, object]:
     """The metadata, in which every episode that is kept has its own seed still."""
     provenance = demos.metadata.get("provenance")
-    seeds = provenance.get(SEEDS) if isinstance(provenance, Mapping) else None
+    if not isinstance(provenance, Mapping):
+        return demos.metadata
+    seeds = provenance.get(SEEDS)
     if not isinstance(seeds, list) or len(seeds) < len(kept):
         return demos.metadata
     own = [seed for seed, keep in zip(seeds, kept, strict=False) if keep]
-    return {**demos.metadata, "provenance": {**(provenance or {}), SEEDS: own}}
+    return {**demos.metadata, "provenance": {**provenance, SEEDS: own}}
 
 
 def _clip(demos: Demos, episodes: Sequence[Episode], notes: list[str]) -> list[Episode]:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class NumpyPolicy:
     biases: tuple[np.ndarray, ...]
     task: str
     """The task that it was made for."""
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, object] = field(default_factory=dict)
     """Where it comes from: the command, the commit, the run, and how well it does."""
     low: np.ndarray | None = None
     """(d), the environment's least value of each action; None where it is not known."""

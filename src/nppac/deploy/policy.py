@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class EnvironmentPolicy:
     """The task that it was made for."""
     source: str = ""
     """The directory or the file that it was read from."""
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, object] = field(default_factory=dict)
     """What its file says of where it comes from."""
 
     @property

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from nppac.deploy.acting import policy_for
 from nppac.deploy.policy import EnvironmentPolicy
-from nppac.evaluation.evaluate import evaluate_policy
+from nppac.evaluation.evaluate import EvaluationRecord, evaluate_policy
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.references import Reference, load_reference
 from nppac.tasks import get_task
@@ -26,7 +25,7 @@ class RunResult:
 
     directory: Path
     config: RunConfig
-    summary: dict[str, Any] = field(default_factory=dict, repr=False)
+    summary: dict[str, object] = field(default_factory=dict, repr=False)
     """What the run came to, where it has just ended."""
     at_hand: Reference | None = field(default=None, repr=False)
     """The reference that the run was given; otherwise it is read from the directory."""
@@ -48,7 +47,7 @@ class RunResult:
         file, trusted = self.directory / REFERENCE_FILE, self.config.reference
         return load_reference(file, trusted=trusted) if self.at_hand is None else self.at_hand
 
-    def evaluate(self, episodes: int = 100, seed: int = EVALUATION_SEED) -> dict[str, Any]:
+    def evaluate(self, episodes: int = 100, seed: int = EVALUATION_SEED) -> EvaluationRecord:
         """Returns and successes of the policy over so many episodes, with progress."""
         return evaluate_policy(get_task(self.config.task), self.policy.act, episodes, seed)
 

@@ -1,11 +1,12 @@
 """The student: a plain network, and how it is fitted to lessons."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array, Float
 
 from nppac.deploy.config import DistillConfig
 from nppac.deploy.dataset import LabelledStates
@@ -13,6 +14,7 @@ from nppac.deploy.numpy_policy import NumpyPolicy
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import POLICY_LAST_BOUND
 from nppac.nn.standardise import Standardiser, fit_standardiser
+from nppac.types import AnyArray, Scalar
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
@@ -65,22 +67,29 @@ def _rate(first: float, done: float) -> np.float32:
     return np.float32(0.5 * first * (1.0 + np.cos(np.pi * done)))
 
 
-def actions_of(network: MLP, x: Any) -> Any:
+def actions_of(network: MLP, x: Float[AnyArray, "n o"]) -> Float[Array, "n d"]:
     """Actions in (-1, 1) at standardised states."""
     return jnp.tanh(network(jnp.asarray(x)))
 
 
-def _loss(network: MLP, x: Any, y: Any) -> Any:
+def _loss(network: MLP, x: Float[AnyArray, "n o"], y: Float[AnyArray, "n d"]) -> Scalar:
     return jnp.mean((actions_of(network, x) - y) ** 2)
 
 
 @jax.jit
-def _step(network: MLP, optimiser: Any, x: Any, y: Any, rate: Any) -> tuple[Any, Any, Any]:
+def _step(
+    network: MLP,
+    optimiser: optax.OptState,
+    x: Float[AnyArray, "n o"],
+    y: Float[AnyArray, "n d"],
+    rate: Scalar | np.float32,
+) -> tuple[MLP, optax.OptState, Scalar]:
     """One minibatch. No scan over many: it would be compiled anew for every round's lessons."""
     loss, slope = jax.value_and_grad(_loss)(network, x, y)
     direction, optimiser = ADAM.update(slope, optimiser)
     updates = jax.tree.map(lambda leaf: -rate * leaf, direction)
-    return optax.apply_updates(network, updates), optimiser, loss  # pyright: ignore[reportArgumentType]
+    moved = optax.apply_updates(network, updates)  # pyright: ignore[reportArgumentType]
+    return cast(MLP, moved), optimiser, loss
 
 
 def plain(student: Student, task: str) -> NumpyPolicy:

@@ -1,7 +1,6 @@
 """The pathology, measured: variance off the data, and the KL and gradient that it causes."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ def diagnose(
     seed: int = 0,
     online: OnlinePolicy | None = None,
     thresholds: Thresholds | None = None,
-    about: Mapping[str, Any] | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> Diagnosis:
     """Measure a reference on and off the data, and judge it.
 
@@ -46,12 +45,13 @@ def diagnose(
     shape gets the verdict `broken`, and an explanation of what is wrong.
     """
     online, limits = online or OnlinePolicy(), thresholds or Thresholds()
-    common: dict[str, Any] = {"online": online, "thresholds": limits, "about": about or {}}
     family = str(getattr(reference, "family", "unknown"))
     try:
-        return _measured_diagnosis(reference, evidence, seed, online, limits, common)
+        return _measured_diagnosis(reference, evidence, seed, online, limits, about or {})
     except BrokenReference as error:
-        return Diagnosis("broken", str(error), family, **common)
+        return Diagnosis(
+            "broken", str(error), family, online=online, thresholds=limits, about=about or {}
+        )
 
 
 def _measured_diagnosis(
@@ -60,7 +60,7 @@ def _measured_diagnosis(
     seed: int,
     online: OnlinePolicy,
     limits: Thresholds,
-    common: dict[str, Any],
+    about: Mapping[str, object],
 ) -> Diagnosis:
     calibration = _calibration(reference, evidence)
     metric = DistanceMetric.of(evidence.obs)
@@ -92,7 +92,9 @@ def _measured_diagnosis(
         profiles=profiles,
         calibration=calibration,
         notes=tuple(notes),
-        **common,
+        online=online,
+        thresholds=limits,
+        about=about,
     )
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -100,7 +99,7 @@ def examine(
     *,
     episodes: int,
     seed: int,
-    about: dict[str, Any] | None = None,
+    about: dict[str, object] | None = None,
 ) -> Diagnosis:
     """Diagnose a reference that is at hand; acts in the task for so many episodes."""
     evidence = Evidence(

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Diagnosis:
     online: OnlinePolicy = field(default_factory=OnlinePolicy)
     thresholds: Thresholds = field(default_factory=Thresholds)
     notes: tuple[str, ...] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
     """Task, demonstrations and reference, where they are known."""
 
     @property
@@ -37,7 +36,7 @@ class Diagnosis:
         """What a process that gives this diagnosis ends with."""
         return EXIT_CODES[self.verdict]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Everything as plain values for JSON."""
         return {**dataclasses.asdict(self), "exit_code": self.exit_code}
 

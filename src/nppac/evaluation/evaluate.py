@@ -1,9 +1,9 @@
 """How good a policy is: returns, and the share of episodes in which it succeeds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TypedDict
 
 import gymnasium as gym
 import numpy as np
@@ -13,6 +13,17 @@ from nppac.tasks.rollout import Act, episode_seeds, rollout
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, progress_bar, silent
+
+
+class EvaluationRecord(TypedDict):
+    """An evaluation as plain values for a record or JSON."""
+
+    return_mean: float
+    return_std: float
+    success_any: float | None
+    success_end: float | None
+    returns: list[float]
+    lengths: list[int]
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class Evaluation:
         """Standard deviation of the return over these very episodes (divided by n)."""
         return float(np.std(self.returns))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> EvaluationRecord:
         """Everything as plain values for a record or JSON."""
         return {
             "return_mean": self.return_mean,
@@ -87,7 +98,7 @@ def _return(episode: Episode) -> float:
     return float(episode.rewards.sum(dtype=np.float64))
 
 
-def _successes(episode: Episode, reduce: Any) -> bool | None:
+def _successes(episode: Episode, reduce: Callable[[np.ndarray], np.bool_]) -> bool | None:
     return None if episode.successes is None else bool(reduce(episode.successes))
 
 
@@ -98,7 +109,7 @@ def _share(successes: Sequence[bool | None]) -> float | None:
     return float(np.mean([bool(success) for success in successes]))
 
 
-def evaluate_policy(spec: TaskSpec, act: Act, episodes: int, seed: int) -> dict[str, Any]:
+def evaluate_policy(spec: TaskSpec, act: Act, episodes: int, seed: int) -> EvaluationRecord:
     """Returns and successes of a deterministic policy, with progress."""
     if episodes < 1:
         raise UserError(f"An evaluation needs at least one episode, not {episodes}.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from nppac.plotting.style import COLOURS, line_style, save_figure
+from nppac.plotting.style import COLOURS, DASHES, save_figure
 from nppac.utils.files import read_arrays
 
 
@@ -17,8 +17,8 @@ def draw_collapse(data: Path, picture: Path) -> None:
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
     for curve in curves:
         axis.plot(epoch, 10.0**curve, color="0.6", lw=0.6)
-    style = {k: v for k, v in line_style(0).items() if k != "marker"}
-    axis.plot(epoch, 10.0**mean, **style, lw=2, label=f"mean of {len(curves)} seeds")
+    label = f"mean of {len(curves)} seeds"
+    axis.plot(epoch, 10.0**mean, color=COLOURS[0], linestyle=DASHES[0], lw=2, label=label)
     axis.fill_between(
         epoch,
         10.0 ** (mean - spread),

@@ -1,7 +1,7 @@
 """What all figures share: a backend without a window, line styles, and how a file is written."""
 
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import matplotlib
 
@@ -18,7 +18,15 @@ COLOUR_MAP = "viridis"
 """Perceptually uniform, so that it reads in grey as well."""
 
 
-def line_style(i: int) -> dict[str, Any]:
+class LineStyle(TypedDict):
+    """Keywords of Matplotlib's `plot`."""
+
+    color: str
+    linestyle: str
+    marker: str
+
+
+def line_style(i: int) -> LineStyle:
     """Colour, dash and marker of the i-th line: three ways to tell it from the others."""
     n = len(COLOURS)
     dash = DASHES[(i + i // n) % n]  # colours come again with other dashes

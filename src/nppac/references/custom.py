@@ -76,8 +76,9 @@ class CustomReference(Reference):
 
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone."""
-        own = isinstance(self.function, Reference)
-        return self.function.mean(obs) if own else np.asarray(self(obs).loc)
+        if isinstance(self.function, Reference):
+            return self.function.mean(obs)
+        return np.asarray(self(obs).loc)
 
     def arrays(self) -> Arrays:
         """The name, the family, and the arrays of a fitted reference."""

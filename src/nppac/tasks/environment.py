@@ -8,7 +8,6 @@ import importlib
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -67,7 +66,7 @@ def action_bounds(env: gym.Env) -> tuple[np.ndarray, np.ndarray]:
     return space.low.astype(np.float32), space.high.astype(np.float32)
 
 
-def success_of(info: Mapping[str, Any]) -> bool | None:
+def success_of(info: Mapping[str, object]) -> bool | None:
     """Whether a step's `info` reports success; None where it says nothing of it."""
     value = info.get("success")
     if value is None:
@@ -88,17 +87,17 @@ class _TaskEnv(gym.Wrapper):
         self.observation_space = spaces.Box(low, high, dtype=np.float32)
         self._reward_is_success = spec.reward == "success"
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):
         obs, info = self.env.reset(seed=seed, options=options)
         return _as_float32(obs), info
 
-    def step(self, action: Any):
+    def step(self, action: object):
         obs, reward, terminated, truncated, info = self.env.step(action)
         if self._reward_is_success:
             reward = self._success_reward(info)
         return _as_float32(obs), float(reward), terminated, truncated, info
 
-    def _success_reward(self, info: Mapping[str, Any]) -> float:
+    def _success_reward(self, info: Mapping[str, object]) -> float:
         success = success_of(info)
         if success is None:
             raise UserError(
@@ -108,7 +107,7 @@ class _TaskEnv(gym.Wrapper):
         return float(success)
 
 
-def _as_float32(obs: Any) -> np.ndarray:
+def _as_float32(obs: object) -> np.ndarray:
     """An observation as float32, unless it is too large for that: `rollout` then says so."""
     with np.errstate(over="ignore"):
         found = np.asarray(obs, np.float32)

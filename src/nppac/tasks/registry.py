@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Mapping
-from typing import Any
 
 import gymnasium as gym
 
@@ -54,7 +53,7 @@ def _unknown_task(name: str, env_id: str) -> UserError:
     )
 
 
-def _nearest(name: str, valid: Mapping[str, Any]) -> str | None:
+def _nearest(name: str, valid: Mapping[str, object]) -> str | None:
     lowered = {known.lower(): known for known in valid}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.7)
     return lowered[near[0]] if near else None

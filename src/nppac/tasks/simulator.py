@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
 
 from nppac.utils.errors import UserError
 
@@ -29,7 +29,7 @@ def drop_dense_reward_notice() -> None:
         del notices[version]
 
 
-def import_mujoco() -> Any:
+def import_mujoco() -> ModuleType:
     """MuJoCo, which at import already loads the graphics that MUJOCO_GL names."""
     try:
         return importlib.import_module("mujoco")
@@ -62,7 +62,7 @@ def quiet_mujoco() -> Iterator[None]:
             warnings.warn(f"MuJoCo: {message}", stacklevel=4)
 
 
-def _keep_no_log_file(mujoco: Any) -> None:
+def _keep_no_log_file(mujoco: ModuleType) -> None:
     """Stop MuJoCo from writing MUJOCO_LOG.TXT where the user happens to stand."""
     config = mujoco.MjLogConfig.get()
     if (

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ class TaskSpec:
 
     name: str
     env_id: str
-    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    env_kwargs: Mapping[str, object] = field(default_factory=dict)
     horizon: int | None = None
     """Time limit in steps, a truncation; None keeps the environment's own, or 1000."""
     reward: Literal["environment", "success"] = "environment"

@@ -5,7 +5,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import imageio_ffmpeg
@@ -56,7 +55,7 @@ class _Filmed(gym.Wrapper):
         _set_view(env.unwrapped)
         self._spec = spec
         self._target = ""
-        self._encoder: Generator[None, Any, None] | None = None
+        self._encoder: Generator[None, object, None] | None = None
         self._frames = 0
 
     def film(self, act: Act, seeds: list[int], target: str) -> list[Episode]:
@@ -74,12 +73,12 @@ class _Filmed(gym.Wrapper):
             raise OSError("the encoder wrote only a part of the frames")
         return episodes
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+    def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):
         result = self.env.reset(seed=seed, options=options)
         self._shoot()
         return result
 
-    def step(self, action: Any):
+    def step(self, action: object):
         result = self.env.step(action)
         self._shoot()
         return result
@@ -92,7 +91,7 @@ class _Filmed(gym.Wrapper):
         self._frames += 1
 
 
-def _set_view(env: Any) -> None:
+def _set_view(env: object) -> None:
     """Follow a MuJoCo body that leaves the picture, and leave its shadows out.
 
     Gymnasium's default camera stands still even where the model has one named "track". Shadows are
@@ -108,7 +107,7 @@ def _set_view(env: Any) -> None:
     model.vis.quality.shadowsize = 0
 
 
-def _open_encoder(target: str, frame: np.ndarray, fps: float) -> Generator[None, Any, None]:
+def _open_encoder(target: str, frame: np.ndarray, fps: float) -> Generator[None, object, None]:
     height, width, _ = frame.shape
     encoder = imageio_ffmpeg.write_frames(
         target,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ import numpy as np
 from nppac.agents.base import State
 from nppac.agents.replay import Replay, filled_arrays, restore
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
-from nppac.types import ReferenceStats
+from nppac.types import AnyArray, ReferenceStats
 from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
@@ -154,7 +154,7 @@ def _check_finite(path: str | Path, arrays: dict[str, np.ndarray], prefix: str) 
             )
 
 
-def _named_leaves(tree: Any) -> list[tuple[str, Any]]:
+def _named_leaves(tree: State) -> list[tuple[str, AnyArray]]:
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
 
@@ -171,7 +171,7 @@ def require_finite(state: State) -> None:
 
 
 def _refill(path: str | Path, state: State, arrays: dict[str, np.ndarray]) -> State:
-    def leaf(key_path: Any, fresh: Any) -> Any:
+    def leaf(key_path: jax.tree_util.KeyPath, fresh: AnyArray) -> jax.Array:
         stored = arrays.get(f"state/{jax.tree_util.keystr(key_path)}")
         if stored is None or stored.shape != fresh.shape:
             raise UserError(

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -225,7 +224,7 @@ def _mean_return(episodes: list[Episode]) -> float:
     return float(np.mean([float(np.sum(rewards_of(episode))) for episode in episodes]))
 
 
-def _status(row: Mapping[str, Any]) -> str:
+def _status(row: Mapping[str, object]) -> str:
     """Success or return, KL and rate, for the progress bar."""
     parts = []
     if row.get("eval_success_any") is not None:

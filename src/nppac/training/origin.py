@@ -2,8 +2,8 @@
 
 import hashlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from nppac.training.config import RunConfig, to_json
 from nppac.training.directory import CONFIG_FILE
 from nppac.training.trust import TOKEN, made_here_token
 from nppac.utils.errors import UserError
-from nppac.utils.files import read_json
+from nppac.utils.files import read_json_object
 from nppac.utils.provenance import provenance
 from nppac.utils.threads import thread_count
 
@@ -32,9 +32,9 @@ def demos_fingerprint(demos: Demos) -> str:
     return total.hexdigest()
 
 
-def run_origin(config: RunConfig, demos: Demos | None, directory: Path) -> dict[str, Any]:
+def run_origin(config: RunConfig, demos: Demos | None, directory: Path) -> dict[str, object]:
     """The provenance of a new run."""
-    found: dict[str, Any] = {**provenance(), "directory": str(directory.resolve())}
+    found: dict[str, object] = {**provenance(), "directory": str(directory.resolve())}
     if demos is not None:
         found["demos_sha256"] = demos_fingerprint(demos)
     token = made_here_token(to_json(config))
@@ -43,7 +43,8 @@ def run_origin(config: RunConfig, demos: Demos | None, directory: Path) -> dict[
 
 def check_origin(directory: Path, config: RunConfig, demos: Demos | None) -> None:
     """Refuse demonstrations that are others than the run began with; say if the run was moved."""
-    stored = read_json(directory / CONFIG_FILE).get("provenance") or {}
+    stored = read_json_object(directory / CONFIG_FILE).get("provenance")
+    stored = stored if isinstance(stored, Mapping) else {}
     known = stored.get("demos_sha256")
     if known is not None and (demos is None or demos_fingerprint(demos) != known):
         raise UserError(

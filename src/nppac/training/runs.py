@@ -3,7 +3,6 @@
 import dataclasses
 import shlex
 from pathlib import Path
-from typing import Any
 
 from nppac.demos import Demos, is_embedded, save_demos
 from nppac.demos.for_task import load_task_demos, task_demos
@@ -19,7 +18,7 @@ from nppac.training.restore import saved_reference
 from nppac.training.signals import stopping_at_once
 from nppac.training.summary import run_summary
 from nppac.utils.errors import UserError
-from nppac.utils.files import is_leftover, read_json, remove_leftovers, write_json
+from nppac.utils.files import is_leftover, read_json_object, remove_leftovers, write_json
 from nppac.utils.imports import FailedEnvironment
 from nppac.utils.locks import LOCK_FILE, check_writable, directory_lock
 
@@ -31,7 +30,7 @@ def start_run(
     demos: Demos | None = None,
     reference: Reference | None = None,
     callback: Callback | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Fit or load the reference, create the directory, train; the run's summary.
 
     A mistake in what was given is found before anything is written. `demos` and `reference` that
@@ -48,7 +47,7 @@ def _start(
     demos: Demos | None,
     reference: Reference | None,
     callback: Callback | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     _require_new(directory)
     check_writable(directory)
     source = config.demos if demos is None else str((directory / DEMOS_FILE).resolve())
@@ -111,7 +110,7 @@ def resume_run(
     *,
     trust: bool = False,
     callback: Callback | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Continue a run from its checkpoint, to its end or to a new number of steps.
 
     Code that the run names is imported only if the run was made here, or with `trust`.
@@ -141,14 +140,14 @@ def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
             f"{directory} has done {done} steps already, more than --steps {steps}. Give more to "
             "extend it."
         )
-    stored = read_json(directory / CONFIG_FILE)
+    stored = read_json_object(directory / CONFIG_FILE)
     write_json(directory / CONFIG_FILE, {**stored, **to_json(config)})
     return config
 
 
 def _train(
     config: RunConfig, problem: Problem, directory: Path, callback: Callback | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     try:
         run = train_to_end(problem, config.agent, config.schedule, config.seed, directory, callback)
     except FailedEnvironment as error:

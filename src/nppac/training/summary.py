@@ -1,7 +1,6 @@
 """What a run came to, in a few numbers."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from nppac.training.loop import Run
 from nppac.utils.errors import UserError
 
 
-def run_summary(config: RunConfig, directory: Path, run: Run) -> dict[str, Any]:
+def run_summary(config: RunConfig, directory: Path, run: Run) -> dict[str, object]:
     """What the run came to, in a few numbers."""
     metrics = load_metrics(directory / METRICS_FILE)
     evaluated = ~np.isnan(metrics["eval_return_mean"])

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from nppac.utils.errors import UserError
 from nppac.utils.json_reader import LIMIT, parse_json
 from nppac.utils.npz_reader import Archive
 from nppac.utils.plain_arrays import explained
+from nppac.utils.text import shown
 
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is being written."""
@@ -128,7 +129,7 @@ def is_leftover(path: Path) -> bool:
     return path.name.startswith(".") and path.name.endswith(TEMPORARY)
 
 
-def write_json(path: str | Path, value: Any) -> None:
+def write_json(path: str | Path, value: object) -> None:
     """Write `value` as indented JSON, atomically."""
     text = json.dumps(value, indent=2, sort_keys=False) + "\n"
     write_atomically(path, lambda file: file.write(text.encode()))
@@ -146,7 +147,7 @@ def write_arrays(
     for name, array in named.items():
         if array.dtype.hasobject:
             raise TypeError(f"array '{name}' holds Python objects, which an npz would pickle")
-    save: Any = np.savez_compressed if compress else np.savez
+    save: Callable[..., None] = np.savez_compressed if compress else np.savez
     checked = with_checksum(named)
 
     def write(file: IO[bytes]) -> None:
@@ -156,7 +157,7 @@ def write_arrays(
     write_atomically(path, write, keep=keep)
 
 
-def read_json(path: str | Path) -> Any:
+def read_json(path: str | Path) -> object:
     """Read a JSON file of bounded size and depth."""
     try:
         with open(path, "rb") as file:
@@ -166,6 +167,14 @@ def read_json(path: str | Path) -> Any:
     except OSError as error:
         raise UserError(f"{path} cannot be read as JSON: {error}.") from error
     return parse_json(text, str(path))
+
+
+def read_json_object(path: str | Path) -> dict[str, object]:
+    """Read a JSON file that must hold an object."""
+    stored = read_json(path)
+    if not isinstance(stored, dict):
+        raise UserError(f"{path} must hold a JSON object, not {shown(stored)}.")
+    return stored
 
 
 def read_arrays(

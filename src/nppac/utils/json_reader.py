@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 from nppac.utils.errors import UserError
 from nppac.utils.text import brief
@@ -15,7 +14,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def parse_json(text: str | bytes, where: str, limit: int = LIMIT) -> Any:
+def parse_json(text: str | bytes, where: str, limit: int = LIMIT) -> object:
     """The value of a JSON text; `where` names it in errors."""
     if len(text) > limit:
         raise UserError(f"{where} has {len(text):,} bytes; at most {limit:,} are read as JSON.")

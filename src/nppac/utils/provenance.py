@@ -4,13 +4,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from nppac.utils.threads import thread_count
 from nppac.utils.version import VERSION
 
 
-def provenance() -> dict[str, Any]:
+def provenance() -> dict[str, object]:
     """Version, commit, command and number of threads, for the record.
 
     The number of threads matters to the last bits: compilers divide sums among them.

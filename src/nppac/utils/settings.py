@@ -29,7 +29,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A finite number, at least 0."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-"""Any number but NaN and infinities."""
+"""A finite number."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number within 0 and 1, both included."""
 OpenFraction = Annotated[float, Field(gt=0, lt=1)]
@@ -101,7 +101,7 @@ def _names(kind: object) -> list[str]:
     return [field.name for field in fields]
 
 
-def plain_settings(value: object) -> dict[str, Any]:
+def plain_settings(value: object) -> dict[str, object]:
     """Settings as plain data for JSON, which knows no tuples."""
     return TypeAdapter(type(value)).dump_python(value, mode="json")
 
@@ -145,7 +145,7 @@ def _short(value: object) -> str:
     return reprlib.repr(value)
 
 
-def _expectation(kind: str, limits: Mapping[str, Any], first: Mapping[str, Any]) -> str:
+def _expectation(kind: str, limits: Mapping[str, object], first: Mapping[str, object]) -> str:
     words = {
         "greater_than": "it must be greater than {gt}",
         "greater_than_equal": "it must be at least {ge}",
@@ -163,8 +163,8 @@ def _expectation(kind: str, limits: Mapping[str, Any], first: Mapping[str, Any])
     }
     text = words.get(kind)
     if text is None:
-        return first["msg"].lower().replace("input should", "it must")
-    near = _suggestion(first["input"], limits["expected"]) if kind == "literal_error" else ""
+        return str(first["msg"]).lower().replace("input should", "it must")
+    near = _suggestion(first["input"], str(limits["expected"])) if kind == "literal_error" else ""
     return text.format(**limits) + near
 
 

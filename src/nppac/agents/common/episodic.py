@@ -26,7 +26,7 @@ class Scaling(NamedTuple):
 
     mean: Float[Array, " n"]
     variance: Float[Array, " n"]
-    count: Scalar
+    count: Scalar  # pyright: ignore[reportIncompatibleMethodOverride] (checkpoints know the name)
 
     @property
     def std(self) -> Float[Array, " n"]:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, cast
 
 import numpy as np
 
@@ -28,6 +28,15 @@ class Hdf5Contents(NamedTuple):
     names: list[str]
 
 
+class _Answer(TypedDict, total=False):
+    """What the worker found, or what is wrong with the file."""
+
+    arrays: list[str]
+    names: list[str]
+    refused: str
+    damaged: str
+
+
 def read_hdf5(path: Path, wanted: Sequence[str]) -> Hdf5Contents:
     """The arrays under the wanted paths that are there.
 
@@ -47,11 +56,11 @@ def read_hdf5(path: Path, wanted: Sequence[str]) -> Hdf5Contents:
         if "damaged" in answer:
             raise _damaged(path, brief(ValueError(answer["damaged"])))
         arrays = read_arrays(out)
-    named = {name: arrays[str(i)] for i, name in enumerate(answer["arrays"])}
-    return Hdf5Contents(named, answer["names"])
+    named = {name: arrays[str(i)] for i, name in enumerate(answer.get("arrays", []))}
+    return Hdf5Contents(named, answer.get("names", []))
 
 
-def _answer(path: Path, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(path: Path, request: dict[str, object]) -> _Answer:
     program = [sys.executable, "-P", str(_WORKER)]
     try:
         done = subprocess.run(
@@ -61,7 +70,8 @@ def _answer(path: Path, request: dict[str, Any]) -> dict[str, Any]:
         raise _damaged(path, f"it takes more than {_SECONDS} seconds") from error
     if done.returncode != 0 or not done.stdout:
         raise _damaged(path, f"the HDF5 library ended with code {done.returncode}")
-    return parse_json(done.stdout, f"{path}: what its reader found", limit=2**28)
+    found = parse_json(done.stdout, f"{path}: what its reader found", limit=2**28)
+    return cast(_Answer, found)  # of our own worker
 
 
 def _damaged(path: Path, problem: str) -> UserError:

@@ -10,9 +10,8 @@ import json
 import resource
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
 
 import h5py
 import numpy as np
@@ -53,7 +52,7 @@ def read_numbers(
 
 def _datasets(file: h5py.File, path: str) -> Iterator[tuple[str, h5py.Dataset]]:
     """The datasets at a path, which is followed by links within the file alone."""
-    place: Any = file
+    place: object = file
     for i, part in enumerate(path.split("/")):
         if not isinstance(place, h5py.Group) or part not in place.keys():  # noqa: SIM118
             return
@@ -61,7 +60,7 @@ def _datasets(file: h5py.File, path: str) -> Iterator[tuple[str, h5py.Dataset]]:
     yield from _leaves(place, path, 0)
 
 
-def _leaves(place: Any, path: str, level: int) -> Iterator[tuple[str, h5py.Dataset]]:
+def _leaves(place: object, path: str, level: int) -> Iterator[tuple[str, h5py.Dataset]]:
     if isinstance(place, h5py.Dataset):
         _check_dataset(place, path)
         yield path, place
@@ -72,7 +71,7 @@ def _leaves(place: Any, path: str, level: int) -> Iterator[tuple[str, h5py.Datas
         yield from _leaves(_opened(place, name, f"{path}/{name}"), f"{path}/{name}", level + 1)
 
 
-def _opened(group: h5py.Group, name: str, path: str) -> Any:
+def _opened(group: h5py.Group, name: str, path: str) -> object:
     link = group.get(name, getlink=True)
     if isinstance(link, h5py.ExternalLink):
         raise Refused(f"'{path}' is a link to another file, '{link.filename}', which is not opened")
@@ -157,7 +156,7 @@ def main() -> None:
     try:
         arrays, names = read_numbers(request["path"], request["wanted"], request["allowed"])
         # By number: a name in the file may be none that an archive can have.
-        save: Any = np.savez  # its stubs take every keyword for a flag
+        save: Callable[..., None] = np.savez  # its stubs take every keyword for a flag
         save(request["out"], **{str(i): a for i, a in enumerate(arrays.values())})
         answer = {"arrays": list(arrays), "names": names}
     except Refused as error:

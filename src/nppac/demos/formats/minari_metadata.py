@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class MinariMetadata(NamedTuple):
     episodes: int
     observations: Layout
     actions: Box
-    facts: dict[str, Any]
+    facts: dict[str, object]
     """`provenance`, and `env_id` and `env_kwargs` where they are known."""
 
 
@@ -62,7 +62,7 @@ def read_metadata(data: Path) -> MinariMetadata:
     return MinariMetadata(episodes, observations, actions, _facts(where, stored))
 
 
-def _check_version(where: str, stored: Mapping[str, Any]) -> None:
+def _check_version(where: str, stored: Mapping[str, object]) -> None:
     version, kind = stored.get("minari_version"), stored.get("data_format", "hdf5")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         raise UserError(
@@ -76,7 +76,7 @@ def _check_version(where: str, stored: Mapping[str, Any]) -> None:
         )
 
 
-def _space(where: str, stored: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _space(where: str, stored: Mapping[str, object], key: str) -> Mapping[str, object]:
     text = stored.get(key)
     space = parse_json(text, f"{where}, '{key}'") if isinstance(text, str) else None
     if not isinstance(space, dict) or not isinstance(space.get("type"), str):
@@ -106,7 +106,7 @@ def _layout(where: str, key: str, space: object) -> Layout:
     )
 
 
-def _actions(where: str, space: Mapping[str, Any]) -> Box:
+def _actions(where: str, space: Mapping[str, object]) -> Box:
     kind = space["type"]
     if kind != "Box":
         size = f"({space['n']})" if type(space.get("n")) is int else ""
@@ -118,7 +118,7 @@ def _actions(where: str, space: Mapping[str, Any]) -> Box:
     return Box(shape, low, high)
 
 
-def _shape(where: str, key: str, space: Mapping[str, Any]) -> tuple[int, ...]:
+def _shape(where: str, key: str, space: Mapping[str, object]) -> tuple[int, ...]:
     shape = space.get("shape")
     if isinstance(shape, list) and len(shape) <= 8:
         plain = all(type(n) is int and n > 0 for n in shape)
@@ -134,10 +134,10 @@ def _bounds(where: str, values: object, shape: tuple[int, ...]) -> np.ndarray:
     raise UserError(f"{where}: a bound of 'action_space' is {shown(values)}; expected numbers.")
 
 
-def _facts(where: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(where: str, stored: Mapping[str, object]) -> dict[str, object]:
     """The dataset's name and the environment's; the entry point that comes with it is not read."""
     origin = {"minari_id": stored.get("dataset_id")}
-    facts: dict[str, Any] = {"provenance": checked_object(where, "dataset_id", origin)}
+    facts: dict[str, object] = {"provenance": checked_object(where, "dataset_id", origin)}
     text = stored.get("env_spec")
     if text is None:
         return facts

@@ -9,7 +9,6 @@ is the string "normalised" where actions are in [-1, 1], whatever the environmen
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -97,9 +96,9 @@ def _split(path: Path, key: str, array: np.ndarray, lengths: np.ndarray) -> list
     return np.split(array, ends[:-1]) if len(lengths) else []
 
 
-def _metadata(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _metadata(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
     texts = {key: _text(path, key, arrays[key]) for key in _TEXTS if key in arrays}
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, object] = {}
     if ENV_ID in texts:
         metadata[ENV_ID] = checked_env_id(str(path), texts[ENV_ID])
     if _UNITS in texts:
@@ -140,7 +139,7 @@ def save_demos(path: str | Path, demos: Demos) -> None:
     write_arrays(path, arrays, compress=True)
 
 
-def _column(demos: Demos, key: str, dtype: Any) -> dict[str, np.ndarray]:
+def _column(demos: Demos, key: str, dtype: type) -> dict[str, np.ndarray]:
     columns = [getattr(e, key) for e in demos.episodes]
     if any(column is None for column in columns):
         return {}
@@ -150,7 +149,7 @@ def _column(demos: Demos, key: str, dtype: Any) -> dict[str, np.ndarray]:
     return {key: demos.stack(key).astype(dtype)}
 
 
-def _metadata_arrays(metadata: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _metadata_arrays(metadata: Mapping[str, object]) -> dict[str, np.ndarray]:
     texts = {k: json.dumps(metadata[k], default=str) for k in _JSON_KEYS if k in metadata}
     texts |= {ENV_ID: str(metadata[ENV_ID])} if ENV_ID in metadata else {}
     texts |= {_UNITS: NORMALISED} if is_normalised(metadata) else {}

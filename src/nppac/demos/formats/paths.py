@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 
@@ -17,9 +17,10 @@ _ENDS = ("terminated", "terminals")
 _NUMBERS_PER_BYTE = 8
 """A flag takes one byte of a file; the rest allows for entries that episodes share."""
 _SPARE_NUMBERS = 2**20
+_Rows = list[object] | tuple[object, ...] | np.ndarray
 
 
-def demos_from_paths(path: Path, value: Any) -> Demos:
+def demos_from_paths(path: Path, value: object) -> Demos:
     """Demonstrations from a list of dicts with `observations` and `actions`."""
     if not isinstance(value, list | tuple):
         raise UserError(
@@ -30,7 +31,7 @@ def demos_from_paths(path: Path, value: Any) -> Demos:
     return Demos(tuple(_episodes(path, value)), str(path))
 
 
-def _episodes(path: Path, items: Sequence[Any]) -> Iterator[Episode]:
+def _episodes(path: Path, items: Sequence[object]) -> Iterator[Episode]:
     """Episodes of no more numbers than the file can mean.
 
     A list that refers to one entry again and again is short in a file and in memory, but not once
@@ -39,6 +40,7 @@ def _episodes(path: Path, items: Sequence[Any]) -> Iterator[Episode]:
     left = _SPARE_NUMBERS + _NUMBERS_PER_BYTE * path.stat().st_size
     for i, item in enumerate(items):
         where = f"{path}, episode {i}"
+        item = _checked_item(where, item)
         fields = _fields(where, item)
         flags = [item.get(key) for key in _ENDS]
         counted: dict[int, int] = {}  # by id: good for as long as the fields are held
@@ -51,7 +53,7 @@ def _episodes(path: Path, items: Sequence[Any]) -> Iterator[Episode]:
         yield build_episode(where, **fields, terminated=_terminated(where, item))
 
 
-def _count_numbers(value: Any, counted: dict[int, int]) -> int:
+def _count_numbers(value: object, counted: dict[int, int]) -> int:
     """How many numbers an array of `value` would hold, and how many lists it is made from."""
     if isinstance(value, np.ndarray):
         return value.size + (len(value) if value.ndim else 0)
@@ -62,12 +64,17 @@ def _count_numbers(value: Any, counted: dict[int, int]) -> int:
     return counted[id(value)]
 
 
-def _fields(where: str, item: Any) -> dict[str, Any]:
+def _checked_item(where: str, item: object) -> Mapping[str, object]:
+    """The dict of one episode, with observations and actions."""
     if not isinstance(item, Mapping):
         raise UserError(f"{where} is {_kind(item)}; expected a dict.")
     missing = [key for key in ("observations", "actions") if item.get(key) is None]
     if missing:
         raise UserError(f"{where} has no '{missing[0]}': it holds {listed(item) or 'nothing'}.")
+    return item
+
+
+def _fields(where: str, item: Mapping[str, object]) -> dict[str, object]:
     return {
         "observations": _all_observations(where, item),
         "actions": item["actions"],
@@ -76,7 +83,7 @@ def _fields(where: str, item: Any) -> dict[str, Any]:
     }
 
 
-def _all_observations(where: str, item: Mapping[str, Any]) -> Any:
+def _all_observations(where: str, item: Mapping[str, object]) -> object:
     """The observations, and the one after the last action where the file kept it."""
     current, following = item["observations"], item.get("next_observations")
     if following is None and isinstance(current, np.ndarray) and current.ndim:
@@ -87,14 +94,14 @@ def _all_observations(where: str, item: Mapping[str, Any]) -> Any:
     return rows
 
 
-def _state_rows(where: str, observations: Any) -> list[Any]:
+def _state_rows(where: str, observations: object) -> list[object]:
     rows = _state(where, observations)
     if not _is_sequence(rows):
         raise UserError(f"{where}: 'observations' is {_kind(rows)}; expected one row per step.")
     return [_state(where, row) for row in rows]
 
 
-def _state(where: str, row: Any) -> Any:
+def _state(where: str, row: object) -> object:
     if not isinstance(row, Mapping):
         return row
     for key in ("state_observation", "observation"):
@@ -106,12 +113,12 @@ def _state(where: str, row: Any) -> Any:
     )
 
 
-def _successes(item: Mapping[str, Any]) -> Any:
+def _successes(item: Mapping[str, object]) -> object:
     infos = item.get("env_infos")
     return infos.get("goal_achieved") if isinstance(infos, Mapping) else None
 
 
-def _terminated(where: str, item: Mapping[str, Any]) -> bool:
+def _terminated(where: str, item: Mapping[str, object]) -> bool:
     """Whether the task itself ended the episode: one flag, or one for each step."""
     for key in _ENDS:
         if item.get(key) is not None:
@@ -120,13 +127,13 @@ def _terminated(where: str, item: Mapping[str, Any]) -> bool:
     return False
 
 
-def _is_sequence(value: Any) -> bool:
+def _is_sequence(value: object) -> TypeGuard[_Rows]:
     return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     return len(value) if _is_sequence(value) else 0
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"

@@ -6,7 +6,6 @@ bytes of a file are ever taken for the address of an object.
 
 import re
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class Room:
             raise UserError("its arrays would be far larger than the file itself.")
 
 
-def make_dtype(_: Room, spec: Any, align: Any = False, copy: Any = False) -> np.dtype:
+def make_dtype(_: Room, spec: object, align: object = False, copy: object = False) -> np.dtype:
     """What `numpy.dtype` is called with: booleans, integers, floats, strings or objects only."""
     if isinstance(spec, str) and spec in _OBJECT_DTYPES:
         return np.dtype(object)
@@ -40,7 +39,7 @@ def make_dtype(_: Room, spec: Any, align: Any = False, copy: Any = False) -> np.
     return np.dtype(spec)
 
 
-def with_byte_order(dtype: np.dtype, state: list[Any]) -> np.dtype:
+def with_byte_order(dtype: np.dtype, state: list[object]) -> np.dtype:
     """What a dtype's state says beyond its kind and size, for the dtypes that are read."""
     order = state[1] if len(state) > 1 else None
     if order not in ("<", ">", "|", "="):
@@ -48,7 +47,7 @@ def with_byte_order(dtype: np.dtype, state: list[Any]) -> np.dtype:
     return dtype.newbyteorder(order)
 
 
-def raw_bytes(room: Room, data: Any) -> bytes:
+def raw_bytes(room: Room, data: object) -> bytes:
     """Bytes, or text that Python 2 kept them in."""
     if not isinstance(data, bytes | str):
         raise UserError(f"a {type(data).__name__} stands where the bytes of an array should.")
@@ -56,7 +55,7 @@ def raw_bytes(room: Room, data: Any) -> bytes:
     return data.encode("latin1") if isinstance(data, str) else data
 
 
-def make_array(room: Room, state: list[Any]) -> Any:
+def make_array(room: Room, state: list[object]) -> object:
     """The array of a state as `ndarray` pickles it; a list if it is one of objects."""
     shape, dtype, fortran, data = state[-4:]
     if isinstance(dtype, np.dtype) and dtype.hasobject:
@@ -64,7 +63,9 @@ def make_array(room: Room, state: list[Any]) -> Any:
     return _numbers(room, shape, dtype, "F" if fortran else "C", data)
 
 
-def from_buffer(room: Room, data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None) -> Any:
+def from_buffer(
+    room: Room, data: object, dtype: object, shape: object, order: object, axes: object = None
+) -> object:
     """What NumPy's `_frombuffer` is called with, by which protocol 5 writes arrays."""
     array = _numbers(room, shape, dtype, order, data)
     if axes is None:
@@ -74,24 +75,25 @@ def from_buffer(room: Room, data: Any, dtype: Any, shape: Any, order: Any, axes:
     return array.transpose(axes)
 
 
-def make_scalar(room: Room, dtype: Any, data: Any) -> Any:
+def make_scalar(room: Room, dtype: object, data: object) -> object:
     """A NumPy number."""
     return _numbers(room, (1,), dtype, "C", data)[0]
 
 
-def _objects(room: Room, shape: Any, data: Any) -> list[Any]:
+def _objects(room: Room, shape: object, data: object) -> list[object]:
     """The entries, in lists of lists where there are more dimensions."""
     shape = _checked_shape(room, shape)
     if not isinstance(data, list):
         raise UserError(f"an array of object holds {type(data).__name__} data.")
-    _check_count(shape, len(data), 1)
-    room.take(len(data) * len(shape))
-    for size in reversed(shape[1:] if data else ()):
-        data = [data[i : i + size] for i in range(0, len(data), size)]
-    return data
+    entries: list[object] = data
+    _check_count(shape, len(entries), 1)
+    room.take(len(entries) * len(shape))
+    for size in reversed(shape[1:] if entries else ()):
+        entries = [entries[i : i + size] for i in range(0, len(entries), size)]
+    return entries
 
 
-def _numbers(room: Room, shape: Any, dtype: Any, order: Any, data: Any) -> np.ndarray:
+def _numbers(room: Room, shape: object, dtype: object, order: object, data: object) -> np.ndarray:
     shape = _checked_shape(room, shape)
     if not isinstance(dtype, np.dtype):
         raise UserError(f"{type(dtype).__name__} is not the type of an array.")
@@ -102,13 +104,20 @@ def _numbers(room: Room, shape: Any, dtype: Any, order: Any, data: Any) -> np.nd
     return _copied(raw, dtype).reshape(shape, order="F" if order == "F" else "C")
 
 
-def _checked_shape(room: Room, shape: Any) -> tuple[int, ...]:
-    plain = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
-    if not plain or len(shape) > MOST_DIMENSIONS:
+def _checked_shape(room: Room, shape: object) -> tuple[int, ...]:
+    if (
+        not isinstance(shape, tuple)
+        or len(shape) > MOST_DIMENSIONS
+        or not all(map(_is_size, shape))
+    ):
         raise UserError(f"{shown(shape)} is not the shape of an array.")
     # An array of 10^9 rows of nothing is still long for whoever goes through its rows.
     room.take(prod(max(size, 1) for size in shape))
     return shape
+
+
+def _is_size(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 def _check_count(shape: tuple[int, ...], found: int, unit: int) -> None:

@@ -5,8 +5,6 @@ likes, addresses included. So it is not used: the file is parsed into nodes that
 these are converted to values afterwards.
 """
 
-from typing import Any
-
 from nppac.demos.pickle_reader.parse import parse
 from nppac.demos.pickle_reader.values import values_of
 from nppac.utils.errors import UserError
@@ -14,7 +12,7 @@ from nppac.utils.plain_arrays import Readable
 from nppac.utils.text import brief
 
 
-def load_pickle(file: Readable, name: str) -> Any:
+def load_pickle(file: Readable, name: str) -> object:
     """The value pickled at the file's position; `name` is what errors call the file.
 
     Arrays of objects come as lists.

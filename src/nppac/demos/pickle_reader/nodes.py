@@ -1,7 +1,7 @@
 """What a pickle asks for, in nodes that do nothing: no name is looked up, called or filled."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from nppac.utils.errors import UserError
 
@@ -18,7 +18,7 @@ class Call:
     """A call that the pickle asks for."""
 
     function: Token
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -26,7 +26,7 @@ class Built:
     """A call whose result is to be given a state."""
 
     call: Call
-    state: tuple[Any, ...]
+    state: tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -34,7 +34,7 @@ class Items:
     """A dict, as keys and values by turns, or a set: what the file holds is not hashed here."""
 
     kind: Literal["dict", "set", "frozenset"]
-    entries: list[Any]
+    entries: list[object]
 
 
 def _admitted() -> dict[tuple[str, str], Token]:
@@ -53,7 +53,7 @@ def _admitted() -> dict[tuple[str, str], Token]:
 _ADMITTED = _admitted()
 
 
-def token(module: Any, name: Any) -> Token:
+def token(module: object, name: object) -> Token:
     """The token of an admitted name; refuses every other."""
     if not (isinstance(module, str) and isinstance(name, str)):
         raise ValueError("a name is no text")

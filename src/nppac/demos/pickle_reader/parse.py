@@ -22,19 +22,19 @@ class _Machine:
     """The stack, the stacks below each open mark, and the memo."""
 
     def __init__(self, places: int) -> None:
-        self.stack: list[Any] = []
-        self.below: list[list[Any]] = []
-        self.memo: dict[int, Any] = {}
+        self.stack: list[object] = []
+        self.below: list[list[object]] = []
+        self.memo: dict[int, object] = {}
         self.built: dict[int, Built] = {}
         """By the id of its call, which the memo goes on to hold."""
         self.places = places
 
-    def since_mark(self) -> list[Any]:
+    def since_mark(self) -> list[object]:
         """Everything above the last mark, which is taken away with it."""
         items, self.stack = self.stack, self.below.pop()
         return items
 
-    def last(self, count: int) -> tuple[Any, ...]:
+    def last(self, count: int) -> tuple[object, ...]:
         """The last `count` values, taken away."""
         if len(self.stack) < count:
             raise ValueError("a value is missing")
@@ -56,7 +56,7 @@ class _Machine:
         self.stack.append(self.built.get(id(found), found))
 
 
-def parse(data: bytes) -> Any:
+def parse(data: bytes) -> object:
     """The value that a pickle describes, in nodes and plain Python values."""
     machine = _Machine(len(data))
     containers = len(data) // _BYTES_PER_CONTAINER + _SPARE_CONTAINERS
@@ -71,7 +71,7 @@ def parse(data: bytes) -> Any:
     return machine.last(1)[0]
 
 
-def _push(machine: _Machine, value: Any) -> None:
+def _push(machine: _Machine, value: object) -> None:
     machine.stack.append(value)
 
 
@@ -82,51 +82,51 @@ def _push_integer(machine: _Machine, value: int) -> None:
     machine.stack.append(value)
 
 
-def _mark(machine: _Machine, _: Any) -> None:
+def _mark(machine: _Machine, _: object) -> None:
     machine.below.append(machine.stack)
     machine.stack = []
 
 
-def _pop(machine: _Machine, _: Any) -> None:
+def _pop(machine: _Machine, _: object) -> None:
     if machine.stack:
         machine.stack.pop()
     else:  # what is on top is a mark
         machine.since_mark()
 
 
-def _pop_mark(machine: _Machine, _: Any) -> None:
+def _pop_mark(machine: _Machine, _: object) -> None:
     machine.since_mark()
 
 
-def _push_tuple(count: int) -> Callable[[_Machine, Any], None]:
+def _push_tuple(count: int) -> Callable[[_Machine, object], None]:
     return lambda machine, _: machine.stack.append(machine.last(count))
 
 
-def _append(machine: _Machine, items: list[Any]) -> None:
+def _append(machine: _Machine, items: list[object]) -> None:
     target = machine.stack[-1]
     if type(target) is not list:
         raise ValueError("entries are added to what is no list")
     target.extend(items)
 
 
-def _set_items(machine: _Machine, items: list[Any]) -> None:
+def _set_items(machine: _Machine, items: list[object]) -> None:
     _add(machine, "dict", _paired(items))
 
 
-def _add(machine: _Machine, kind: str, items: list[Any]) -> None:
+def _add(machine: _Machine, kind: str, items: list[object]) -> None:
     target = machine.stack[-1]
     if type(target) is not Items or target.kind != kind:
         raise ValueError(f"entries are added to what is no {kind}")
     target.entries.extend(items)
 
 
-def _paired(items: list[Any]) -> list[Any]:
+def _paired(items: list[object]) -> list[object]:
     if len(items) % 2:
         raise ValueError("a key has no value")
     return items
 
 
-def _call(machine: _Machine, _: Any) -> None:
+def _call(machine: _Machine, _: object) -> None:
     function, args = machine.last(2)
     if type(function) is not Token or type(args) is not tuple or len(args) > _MOST_ARGUMENTS:
         raise UserError("refused a call that no array is made by.")
@@ -135,7 +135,7 @@ def _call(machine: _Machine, _: Any) -> None:
     machine.stack.append(Items("dict", []) if filled_later else Call(function, args))
 
 
-def _build(machine: _Machine, _: Any) -> None:
+def _build(machine: _Machine, _: object) -> None:
     target, state = machine.last(2)
     if type(target) is not Call or id(target) in machine.built:
         raise UserError("refused to set the state of what is no new array.")
@@ -158,7 +158,9 @@ _LITERALS = (
     *("UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"),
     *("SHORT_BINBYTES", "BINBYTES", "BINBYTES8"),
 )
-_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
+# The second is what pickletools found beside the operation, whose type depends on it.
+_Step = Callable[[_Machine, Any], None]
+_STEPS: dict[str, _Step] = {
     **dict.fromkeys(("PROTO", "FRAME", "STOP"), lambda m, _: None),
     **dict.fromkeys(_INTEGERS, _push_integer),
     **dict.fromkeys(_LITERALS, _push),

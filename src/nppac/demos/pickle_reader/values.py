@@ -3,8 +3,9 @@
 Every node is converted once, whatever refers to it, so that a small file stays small.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import numpy as np
 
 from nppac.demos.pickle_reader.arrays import (
     Room,
@@ -25,7 +26,7 @@ _LARGEST_KEY = 2**16
 _COMPOSITE = frozenset((list, tuple, Items, Call, Built))
 
 
-def values_of(root: Any, file_size: int) -> Any:
+def values_of(root: object, file_size: int) -> object:
     """The value that the parsed pickle `root` stands for."""
     converter = _Converter(Room(file_size))
     for node in _parts_first(root):
@@ -33,7 +34,7 @@ def values_of(root: Any, file_size: int) -> Any:
     return converter.value(root)
 
 
-def _parts(node: Any) -> Sequence[Any]:
+def _parts(node: object) -> Sequence[object]:
     """What must be converted before `node`."""
     if type(node) is Items:
         return node.entries
@@ -42,14 +43,15 @@ def _parts(node: Any) -> Sequence[Any]:
     if type(node) is Built:
         # A new array's arguments say nothing of it; a dtype's say what it is.
         return (*node.call.args, *node.state) if node.call.function.name == "dtype" else node.state
+    assert isinstance(node, list | tuple)
     return node
 
 
-def _parts_first(root: Any) -> list[Any]:
+def _parts_first(root: object) -> list[object]:
     """Every composite node once, after its parts; a loop, as recursion would end in a crash."""
-    order: list[Any] = []
+    order: list[object] = []
     levels: dict[int, int] = {}  # 0 while its parts are visited, then how deep they go
-    path = [([root], iter([root]))]
+    path: list[tuple[object, Iterator[object]]] = [([root], iter([root]))]
     while path:
         node, rest = path[-1]
         for part in rest:
@@ -75,9 +77,9 @@ class _Converter:
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._values: dict[int, Any] = {}
+        self._values: dict[int, object] = {}
 
-    def value(self, node: Any) -> Any:
+    def value(self, node: object) -> object:
         """The value of a converted node, or of one that is a plain value."""
         if type(node) in _COMPOSITE:
             return self._values[id(node)]
@@ -85,7 +87,7 @@ class _Converter:
             raise UserError(f"refused '{node.name}' as a value: only arrays and numbers are read.")
         return node
 
-    def convert(self, node: Any) -> None:
+    def convert(self, node: object) -> None:
         """Convert one node."""
         if type(node) is Built:
             value = self._built(node)
@@ -93,19 +95,24 @@ class _Converter:
             value = self._called(node)
         else:
             values = [self.value(part) for part in _parts(node)]
-            value = _container(node.kind, values) if type(node) is Items else type(node)(values)
+            if type(node) is Items:
+                value = _container(node.kind, values)
+            else:
+                value = tuple(values) if type(node) is tuple else values
         self._values[id(node)] = value
 
-    def _built(self, node: Built) -> Any:
+    def _built(self, node: Built) -> object:
         function, state = node.call.function.name, [self.value(part) for part in node.state]
         if function == "dtype":
-            return with_byte_order(self._called(node.call), state)
+            dtype = self._called(node.call)
+            assert isinstance(dtype, np.dtype)
+            return with_byte_order(dtype, state)
         names = [part.name for part in node.call.args[:1] if type(part) is Token]
         if function != "_reconstruct" or names != ["ndarray"] or len(state) not in (4, 5):
             raise UserError(f"refused to set the state of what '{function}' makes.")
         return make_array(self._room, state)
 
-    def _called(self, node: Call) -> Any:
+    def _called(self, node: Call) -> object:
         function = node.function.name
         if function not in _CALLS:
             raise UserError(
@@ -118,40 +125,50 @@ class _Converter:
             raise ValueError(f"'{function}' is called as no writer of arrays does") from error
 
 
-def _container(kind: str, entries: list[Any]) -> Any:
+def _container(kind: str, entries: list[object]) -> object:
     if kind == "dict":
         return dict(zip(map(_key, entries[::2]), entries[1::2], strict=True))
     return (set if kind == "set" else frozenset)(map(_key, entries))
 
 
-def _key(key: Any) -> str | bytes | int:
+def _key(key: object) -> str | bytes | int:
     """A key; large integers could be chosen to have one hash, which would take for ever."""
-    if type(key) in (str, bytes) or (type(key) is int and abs(key) <= _LARGEST_KEY):
+    if type(key) is str or type(key) is bytes:
+        return key
+    if type(key) is int and abs(key) <= _LARGEST_KEY:
         return key
     raise UserError(f"refused the key {shown(key)}: expected text or a small whole number.")
 
 
-def _set(kind: str) -> Callable[..., Any]:
-    def make(room: Room, entries: Any = ()) -> Any:
-        room.take(len(entries))
-        return _container(kind, list(entries))
+def _entries(value: object) -> Collection[object]:
+    if not isinstance(value, Collection):
+        raise TypeError(f"a {type(value).__name__} has no entries")
+    return value
+
+
+def _set(kind: str) -> Callable[..., object]:
+    def make(room: Room, entries: object = ()) -> object:
+        held = _entries(entries)
+        room.take(len(held))
+        return _container(kind, list(held))
 
     return make
 
 
-def _ordered_dict(room: Room, pairs: Any) -> dict[Any, Any]:
-    room.take(len(pairs))
-    return {_key(key): value for key, value in pairs}
+def _ordered_dict(room: Room, pairs: object) -> dict[str | bytes | int, object]:
+    held = _entries(pairs)
+    room.take(len(held))
+    return {_key(key): value for key, value in map(_entries, held)}
 
 
-def _encode(room: Room, text: Any, encoding: Any = "utf-8") -> bytes:
+def _encode(room: Room, text: object, encoding: object = "utf-8") -> bytes:
     """Python 3 writes bytes into old protocols by this call."""
     if encoding not in ("latin1", "latin-1"):
         raise UserError(f"refused to encode with {shown(encoding)}.")
     return raw_bytes(room, text)
 
 
-_CALLS: dict[str, Callable[..., Any]] = {
+_CALLS: dict[str, Callable[..., object]] = {
     "bytes": lambda room: b"",  # what old protocols call for empty ones; a size it must not take
     "set": _set("set"),
     "frozenset": _set("frozenset"),

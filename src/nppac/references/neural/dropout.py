@@ -11,7 +11,7 @@ from nppac.references.base import Arrays
 from nppac.references.neural.batches import kept_units
 from nppac.references.neural.config import NetworkConfig, ObjectiveSettings, resolve
 from nppac.references.neural.ensemble import WEIGHT_DECAY
-from nppac.references.neural.fit import fit_members
+from nppac.references.neural.fit import FitReport, fit_members
 from nppac.references.neural.model import (
     DensityNetworks,
     Kept,
@@ -92,7 +92,7 @@ def fit_dropout(
     config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
     units, data = standardised(obs, actions)
     (member,) = fit_members(data, config, dropout=rate, advance=advance)
-    report = {"points": len(data.x), "rate": rate, "passes": passes, **member.report}
+    report: FitReport = {"points": len(data.x), "rate": rate, "passes": passes, **member.report}
     shapes = [(passes, width) for width in config.hidden]
     kept = kept_units(np.random.default_rng(config.seed), shapes, rate)
     return DropoutReference(Parts(member.networks, units, config, report), kept)

@@ -1,7 +1,7 @@
 """A deep ensemble as a reference policy: networks that differ in seed and in their data."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float32
 
 from nppac.references.neural.config import NetworkConfig, ObjectiveSettings, resolve
-from nppac.references.neural.fit import fit_members
+from nppac.references.neural.fit import FitReport, fit_members
 from nppac.references.neural.model import DensityNetworks, match_moments, scale_of
 from nppac.references.neural.network import (
     NetworkReference,
@@ -84,7 +84,7 @@ def fit_ensemble(
     return EnsembleReference(Parts(networks, units, config, report))
 
 
-def _report(points: int, members: list[dict[str, Any]]) -> dict[str, Any]:
+def _report(points: int, members: list[FitReport]) -> FitReport:
     """Ranges over the members, and each member's own report."""
     best = [report["best_epoch"] for report in members]
     losses = [report["best_validation_nll"] for report in members]

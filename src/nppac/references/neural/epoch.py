@@ -1,7 +1,7 @@
 """One epoch of training as one compiled program."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,13 +58,12 @@ def train_epoch(
 ) -> tuple[TrainState, Record]:
     """A pass over the minibatches with that learning rate, and the losses after it."""
 
-    def step(state: TrainState, inputs: tuple[Any, Any, Any]) -> tuple[TrainState, Terms]:
-        rows, kept, i = inputs
+    def step(state: TrainState, inputs: tuple[Batches, Array]) -> tuple[TrainState, Terms]:
+        (rows, kept), i = inputs
         drawn, masks = jax.random.fold_in(key, i), inverted(kept, dropout)
         return _step(state, x[rows], actions[rows], drawn, rate, settings, masks)
 
-    scanned = (batches.rows, batches.kept, jnp.arange(len(batches.rows)))
-    state, terms = jax.lax.scan(step, state, scanned)
+    state, terms = jax.lax.scan(step, state, (batches, jnp.arange(len(batches.rows))))
     held = losses(state.networks, x[validation], actions[validation], settings)
     probed = None
     if probe is not None:

@@ -22,12 +22,15 @@ from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 from nppac.utils.threads import thread_count
 
+FitReport = dict[str, Any]
+"""How training went, as JSON gives it back; a list has an entry per epoch or per member."""
+
 
 class Member(NamedTuple):
     """The networks of one member, each at its best epoch, and how training went."""
 
     networks: DensityNetworks
-    report: dict[str, Any]
+    report: FitReport
 
 
 class Run:

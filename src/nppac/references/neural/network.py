@@ -4,7 +4,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -23,7 +23,7 @@ from nppac.references.neural.config import (
     migrate_network_settings,
     resolve,
 )
-from nppac.references.neural.fit import fit_members
+from nppac.references.neural.fit import FitReport, fit_members
 from nppac.references.neural.model import DensityNetworks, scale_of
 from nppac.references.registry import (
     FitSettings,
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
     """Those of one member, or of several with a common first axis."""
     units: Standardiser
     config: NetworkConfig
-    report: dict[str, Any]
+    report: FitReport
     """How training went; its lists are histories, which the summary leaves out."""
 
 
@@ -131,7 +131,7 @@ def fit_network(
     config = resolve(config or NetworkConfig(), {})
     units, data = standardised(obs, actions, probe)
     (member,) = fit_members(data, config, advance=advance)
-    report = {"points": len(data.x), **member.report}
+    report: FitReport = {"points": len(data.x), **member.report}
     return NetworkReference(Parts(member.networks, units, config, report))
 
 
