@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from nppac.demos import demos_from_episodes, load_demos, save_demos
-from nppac.evaluation.evaluate import evaluate
+from nppac.evaluation.evaluate import evaluate_in
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.references import NetworkConfig, fit_network
 from nppac.tasks import get_task, make_env
@@ -92,7 +92,7 @@ def cloned(path: Path, seed: int = 0) -> float:
     demos = load_demos(str(path))
     network = fit_network(demos.obs, demos.actions, NetworkConfig(seed=seed))
     envs = [make_env(get_task(TASK)) for _ in range(4)]
-    return evaluate(envs, network.mean, episodes=EPISODES, seed=seed).return_mean
+    return evaluate_in(envs, network.mean, episodes=EPISODES, seed=seed).return_mean
 
 
 def learned(method: str, seed: int, demos: Path, directory: Path) -> float:

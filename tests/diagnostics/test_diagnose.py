@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-from nppac.diagnostics import diagnose
+from nppac.diagnostics import diagnose_reference
 from nppac.references import UniformReference
 from nppac.types import ReferenceStats
 
@@ -33,13 +33,13 @@ def shrinking(d):
     ],
 )
 def test_verdicts_on_references_that_are_known(reference, verdict, code):
-    diagnosis = diagnose(reference, evidence())
+    diagnosis = diagnose_reference(reference, evidence())
     assert (diagnosis.verdict, diagnosis.exit_code) == (verdict, code)
     assert json.loads(json.dumps(diagnosis.as_dict()))["verdict"] == verdict
 
 
 def test_numbers_of_a_constant_reference():
-    diagnosis = diagnose(Known(lambda d: 0.1 + 0 * d), evidence())
+    diagnosis = diagnose_reference(Known(lambda d: 0.1 + 0 * d), evidence())
     assert diagnosis.on_data.variance == pytest.approx(0.01, rel=1e-6)
     for points in diagnosis.profiles.values():
         assert [p.distance for p in points] == [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
@@ -52,10 +52,10 @@ def test_numbers_of_a_constant_reference():
 
 def test_rollouts_are_judged_where_they_leave_the_data():
     far = np.random.default_rng(0).normal(6.0, 1.0, (50, 3)).astype(np.float32)
-    diagnosis = diagnose(Known(shrinking), evidence(far))
+    diagnosis = diagnose_reference(Known(shrinking), evidence(far))
     assert diagnosis.off_data["rollout"].states == 50
     assert diagnosis.off_data["rollout"].ratio < 0.5
-    near = diagnose(Known(shrinking), evidence(evidence().obs[:10]))
+    near = diagnose_reference(Known(shrinking), evidence(evidence().obs[:10]))
     assert "rollout" not in near.off_data
     assert "only 0 of 10 states" in near.notes[0]
 
@@ -98,24 +98,24 @@ def fails(n):
     ],
 )
 def test_a_broken_reference_is_named(answer, words):
-    diagnosis = diagnose(Answers(answer), evidence())
+    diagnosis = diagnose_reference(Answers(answer), evidence())
     assert diagnosis.verdict == "broken"
     assert re.search(words, diagnosis.explanation)
 
 
 def test_an_unknown_family_is_named():
-    diagnosis = diagnose(Known(growing, "cauchy"), evidence())
+    diagnosis = diagnose_reference(Known(growing, "cauchy"), evidence())
     assert diagnosis.verdict == "broken"
     assert "cauchy" in diagnosis.explanation
 
 
 def test_a_reference_on_its_variance_floor_gets_a_note():
-    (note,) = diagnose(Known(lambda d: np.maximum(0.1, 0.02 * d)), evidence()).notes
+    (note,) = diagnose_reference(Known(lambda d: np.maximum(0.1, 0.02 * d)), evidence()).notes
     assert "100% of the variances on the data are 0.01" in note
-    assert not diagnose(Known(growing), evidence()).notes
-    assert not diagnose(UniformReference(ACTION_DIM), evidence()).notes
+    assert not diagnose_reference(Known(growing), evidence()).notes
+    assert not diagnose_reference(UniformReference(ACTION_DIM), evidence()).notes
 
 
 def test_a_reference_that_is_narrow_on_the_data_and_grows_off_it():
     narrow = Known(lambda d: 0.01 * np.maximum(1.0, d / 2.5) ** 2)
-    assert diagnose(narrow, evidence()).verdict == "narrow"
+    assert diagnose_reference(narrow, evidence()).verdict == "narrow"

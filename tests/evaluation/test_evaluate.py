@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from nppac.evaluation.evaluate import Evaluation, evaluate, summarise_episodes
+from nppac.evaluation.evaluate import Evaluation, evaluate_in, summarise_episodes
 from nppac.types import Episode
 
 
@@ -84,16 +84,16 @@ def test_as_dict_is_json():
 
 
 def test_evaluate_is_reproducible_and_independent_of_the_number_of_environments():
-    alone = evaluate([BatchSpec()], still, episodes=5, seed=1)
-    assert evaluate([BatchSpec() for _ in range(3)], still, episodes=5, seed=1) == alone
+    alone = evaluate_in([BatchSpec()], still, episodes=5, seed=1)
+    assert evaluate_in([BatchSpec() for _ in range(3)], still, episodes=5, seed=1) == alone
     assert alone.lengths == (3,) * 5
     assert len(set(alone.returns)) == 5
-    assert evaluate([BatchSpec()], still, episodes=5, seed=2) != alone
+    assert evaluate_in([BatchSpec()], still, episodes=5, seed=2) != alone
 
 
 def test_evaluate_reports_progress():
     heard = []
-    evaluate(
+    evaluate_in(
         [BatchSpec(), BatchSpec()],
         still,
         episodes=3,
@@ -106,4 +106,4 @@ def test_evaluate_reports_progress():
 
 def test_evaluate_needs_an_episode():
     with pytest.raises(ValueError, match="at least one"):
-        evaluate([BatchSpec()], still, episodes=0, seed=0)
+        evaluate_in([BatchSpec()], still, episodes=0, seed=0)

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from diagnostics.samples import Known, evidence
-from nppac.diagnostics import diagnose
+from nppac.diagnostics import diagnose_reference
 from nppac.plotting.doctor import draw_diagnosis
 from nppac.references import UniformReference
 
@@ -19,7 +19,9 @@ def test_four_labelled_panels_under_the_verdict(reference, tmp_path, monkeypatch
         seen.append((figure.get_suptitle(), [a.get_xlabel() + a.get_ylabel() for a in figure.axes]))
 
     monkeypatch.setattr(Figure, "savefig", savefig)
-    diagnosis = diagnose(reference, evidence(), about={"task": "toy", "reference": "dir/mine.npz"})
+    diagnosis = diagnose_reference(
+        reference, evidence(), about={"task": "toy", "reference": "dir/mine.npz"}
+    )
     draw_diagnosis(diagnosis, tmp_path / "doctor.png")
     ((title, labels),) = seen
     assert title == f"mine.npz on toy: {diagnosis.verdict}"

@@ -7,7 +7,7 @@ from nppac.references import (
     ConstantVarianceReference,
     CustomReference,
     custom_config_class,
-    fit_reference,
+    fit_named_reference,
     fit_steps,
     given_reference,
     load_reference,
@@ -191,7 +191,7 @@ def test_settings_of_ones_own_are_fitted_and_saved_whole(module):
     config = kind(scale=0.5, rounds=4)
     assert (fit_steps(name), fit_steps(name, custom=config)) == (3, 4)
     advance = lambda done, status="": seen.append(done)  # noqa: E731
-    reference = fit_reference(name, OBS, ACTIONS, custom=config, advance=advance)
+    reference = fit_named_reference(name, OBS, ACTIONS, custom=config, advance=advance)
     assert seen == [1, 2, 3, 4]
     np.testing.assert_allclose(reference(OBS).loc, [[0.5, -0.5], [0.5, -0.5]])
     np.testing.assert_allclose(reference(OBS).scale, 0.5)
@@ -208,14 +208,14 @@ def test_settings_of_ones_own_are_fitted_and_saved_whole(module):
 
 
 def test_defaults_are_the_settings_where_none_are_given(module):
-    reference = fit_reference("my_robot:NearestConfig", OBS, ACTIONS)
+    reference = fit_named_reference("my_robot:NearestConfig", OBS, ACTIONS)
     np.testing.assert_allclose(reference(OBS).scale, 0.25)
     assert custom_config_class("my_robot:policy") is None
 
 
 @pytest.mark.parametrize("name", ["my_robot:box", "my_robot:Still", "my_robot:Boxed"])
 def test_references_of_ones_own(module, name):
-    reference = fit_reference(name, OBS, ACTIONS)
+    reference = fit_named_reference(name, OBS, ACTIONS)
     assert reference.family == "uniform"
     np.testing.assert_array_equal(reference(OBS).scale, np.ones((2, 2)))
     reference.save(module / "reference.npz")
@@ -234,10 +234,10 @@ def test_references_of_ones_own(module, name):
 )
 def test_bad_settings_and_fits_are_named(module, name, custom, message):
     with pytest.raises(UserError, match=message):
-        fit_reference(name, OBS, ACTIONS, custom=custom)
+        fit_named_reference(name, OBS, ACTIONS, custom=custom)
 
 
 def test_a_fit_that_fails_is_named(module):
     config = custom_config_class("my_robot:Fails")(2)
     with pytest.raises(UserError, match="The fit of 'my_robot:Fails' failed: KeyError: 'joint'"):
-        fit_reference("my_robot:Fails", OBS, ACTIONS, custom=config)
+        fit_named_reference("my_robot:Fails", OBS, ACTIONS, custom=config)

@@ -9,7 +9,7 @@ from nppac.references import (
     GPConfig,
     MixedReference,
     UniformReference,
-    fit_reference,
+    fit_named_reference,
     fit_steps,
     fitted_reference,
     fitting,
@@ -28,7 +28,7 @@ def policy(obs):
 
 
 def fit(name, **options):
-    return fit_reference(name, *small.make_data(), **{"network": NETWORK, **options})
+    return fit_named_reference(name, *small.make_data(), **{"network": NETWORK, **options})
 
 
 def test_seed_is_the_fits():

@@ -9,7 +9,7 @@ from nppac.references import (
     ReferenceKind,
     UniformReference,
     checked_answer,
-    fit_reference,
+    fit_named_reference,
     fit_steps,
     register_loader,
     register_reference,
@@ -37,7 +37,7 @@ KINDS = {
 
 def fit(name, **options):
     obs, actions = small.make_data()
-    return fit_reference(name, obs, actions, **{"gp": GP, "network": NETWORK, **options})
+    return fit_named_reference(name, obs, actions, **{"gp": GP, "network": NETWORK, **options})
 
 
 def test_the_papers_references_are_registered_in_order():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from nppac.evaluation.evaluate import evaluate, summarise_episodes
+from nppac.evaluation.evaluate import evaluate_in, summarise_episodes
 from nppac.tasks import TaskSpec, get_task, make_env
 from nppac.tasks.rollout import episode_seeds
 from nppac.tasks.video import _set_view, record_video
@@ -85,7 +85,7 @@ def test_fps_may_be_chosen(tmp_path):
 
 def test_the_film_shows_the_episodes_of_the_evaluation(tmp_path):
     filmed = record_video(LAMP, still, tmp_path / "lamp.mp4", seed=4, episodes=2)
-    assert summarise_episodes(filmed) == evaluate([make_env(LAMP)], still, episodes=2, seed=4)
+    assert summarise_episodes(filmed) == evaluate_in([make_env(LAMP)], still, episodes=2, seed=4)
     seed = next(islice(episode_seeds(4, "evaluation"), 1, None))
     assert make_env(LAMP).reset(seed=seed)[0] == filmed[1].observations[0]
 

@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from nppac.references import UniformReference, fit_reference, load_reference
+from nppac.references import UniformReference, fit_named_reference, load_reference
 from nppac.utils import checksum
 from nppac.utils.checksum import CHECKSUM, tell_if_unchecked
 from nppac.utils.errors import UserError
@@ -73,7 +73,7 @@ def test_edited_references_are_refused(tmp_path):
     rng = np.random.default_rng(0)
     obs, actions = rng.normal(size=(30, 3)), rng.uniform(-1, 1, (30, 2))
     path = tmp_path / "reference.npz"
-    for reference in (fit_reference("gp", obs, actions), UniformReference(2)):
+    for reference in (fit_named_reference("gp", obs, actions), UniformReference(2)):
         reference.save(path)
         whole = path.read_bytes()
         assert sum(refused(path, edited, load_reference) for edited in edits(whole, 100)) == 100

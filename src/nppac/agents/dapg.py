@@ -43,8 +43,7 @@ from nppac.utils.settings import (
     settings,
 )
 
-DAPG_ADVANTAGE_EPSILON = 1e-6
-DAPG_LAST_BOUND = 0.01
+DAPG_ADVANTAGE_EPSILON, DAPG_LAST_BOUND = 1e-6, 0.01
 
 
 class DAPGState(NamedTuple):

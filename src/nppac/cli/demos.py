@@ -115,12 +115,7 @@ def demos_record_command(
     check_counts(episodes, seed)
     act, task = acting_policy(policy, task, trust=trust)
     spec = get_task(task)
-
-    def good(episode: Episode) -> bool:
-        succeeded = episode.successes is not None and bool(episode.successes[-1])
-        enough = min_return is None or float(np.sum(rewards_of(episode))) >= min_return
-        return enough and (succeeded or not only_successes)
-
+    good = _filter(only_successes, min_return)
     kept, seeds, tried = _rollout_until(make_env(spec), act, good, episodes, seed)
     if len(kept) < episodes:
         raise UserError(
@@ -133,6 +128,17 @@ def demos_record_command(
         out, demos_from_episodes(kept, env_id=spec.env_id, env_kwargs=env_kwargs, provenance=facts)
     )
     show(str(out), flatten(describe(load_demos(str(out)))))
+
+
+def _filter(only_successes: bool, min_return: float | None) -> Callable[[Episode], bool]:
+    """Whether an episode is to be kept."""
+
+    def good(episode: Episode) -> bool:
+        succeeded = episode.successes is not None and bool(episode.successes[-1])
+        enough = min_return is None or float(np.sum(rewards_of(episode))) >= min_return
+        return enough and (succeeded or not only_successes)
+
+    return good
 
 
 def _rollout_until(

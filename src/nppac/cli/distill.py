@@ -12,8 +12,9 @@ from nppac.cli.arguments import OptionalCount, RunPath
 from nppac.cli.show import console, text_of
 from nppac.deploy.config import DistillConfig
 from nppac.deploy.distill import DaggerRound, distill
+from nppac.deploy.numpy_policy import NumpyPolicy
 from nppac.deploy.run_result import EVALUATION_SEED
-from nppac.deploy.teacher import load_teacher
+from nppac.deploy.teacher import Teacher, load_teacher
 from nppac.evaluation.evaluate import evaluate_policy
 from nppac.tasks import action_bounds, get_task, make_env
 from nppac.utils.errors import UserError
@@ -63,12 +64,27 @@ def distill_command(
     config = DistillConfig(hidden, rounds, episodes, epochs, seed)
     if eval_episodes < 0:
         raise UserError(f"'eval_episodes' is {eval_episodes}; it must be 0 or more.")
+    path = _output(run, out)
+    teacher = load_teacher(run, config.replayed, trust=trust)
+    student = _taught(run, teacher, config)
+    student.save(path)  # before the evaluation, which may be stopped
+    if eval_episodes:
+        judgement = _judge(teacher, student, eval_episodes)
+        replace(student, record={**student.record, "evaluation": judgement}).save(path)
+    print(f"Policy: {path}")
+
+
+def _output(run: Path, out: Path | None) -> Path:
     path = run / POLICY_FILE if out is None else out
     if path.is_dir():
         raise UserError(f"{path} is a directory. Give --out the name of a file.")
-    teacher = load_teacher(run, config.replayed, trust=trust)
+    return path
+
+
+def _taught(run: Path, teacher: Teacher, config: DistillConfig) -> NumpyPolicy:
+    """The student, with a record of where it comes from."""
     spec = get_task(teacher.config.task)
-    envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, episodes))]
+    envs = [make_env(spec) for _ in range(min(ENVIRONMENTS, config.episodes))]
     student, course = distill(envs, teacher.act, teacher.replayed, config, spec.name)
     _show_course(course)
     record: dict[str, object] = {
@@ -78,18 +94,19 @@ def distill_command(
         "provenance": provenance(),
     }
     low, high = action_bounds(envs[0])
-    student = replace(student, record=record, low=low, high=high)
-    student.save(path)  # before the evaluation, which may be stopped
-    if eval_episodes:
-        judged: dict[str, Mapping[str, object]] = {
-            name: evaluate_policy(spec, act, eval_episodes, EVALUATION_SEED)
-            for name, act in (("teacher", teacher.act), ("student", student))
-        }
-        _show_both(spec.name, eval_episodes, judged["teacher"], judged["student"])
-        shown = {name: {k: result[k] for k in MEASURES} for name, result in judged.items()}
-        judgement = {"episodes": eval_episodes, "seed": EVALUATION_SEED, **shown}
-        replace(student, record={**record, "evaluation": judgement}).save(path)
-    print(f"Policy: {path}")
+    return replace(student, record=record, low=low, high=high)
+
+
+def _judge(teacher: Teacher, student: NumpyPolicy, episodes: int) -> dict[str, object]:
+    """Evaluate both on the same fresh episodes, show the results, and return them."""
+    spec = get_task(teacher.config.task)
+    judged: dict[str, Mapping[str, object]] = {
+        name: evaluate_policy(spec, act, episodes, EVALUATION_SEED)
+        for name, act in (("teacher", teacher.act), ("student", student))
+    }
+    _show_both(spec.name, episodes, judged["teacher"], judged["student"])
+    shown = {name: {k: result[k] for k in MEASURES} for name, result in judged.items()}
+    return {"episodes": episodes, "seed": EVALUATION_SEED, **shown}
 
 
 def _show_course(course: Sequence[DaggerRound]) -> None:

@@ -1,7 +1,7 @@
 """The pathology: variance off the data, and the KL and gradients that an online policy meets."""
 
 from nppac.diagnostics.calibration import Calibration
-from nppac.diagnostics.diagnose import diagnose
+from nppac.diagnostics.diagnose import diagnose_reference
 from nppac.diagnostics.online import OnlinePolicy
 from nppac.diagnostics.probes import rollout_states
 from nppac.diagnostics.query import BrokenReference
@@ -17,6 +17,6 @@ __all__ = [
     "OnlinePolicy",
     "Thresholds",
     "Verdict",
-    "diagnose",
+    "diagnose_reference",
     "rollout_states",
 ]

@@ -1,5 +1,6 @@
 """The pathology, measured: variance off the data, and the KL and gradient that it causes."""
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -30,7 +31,7 @@ FLOOR_SHARE = 0.5
 ROLLOUT_EDGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0, np.inf)
 
 
-def diagnose(
+def diagnose_reference(
     reference: Reference,
     evidence: Evidence,
     *,
@@ -47,11 +48,10 @@ def diagnose(
     online, limits = online or OnlinePolicy(), thresholds or Thresholds()
     family = str(getattr(reference, "family", "unknown"))
     try:
-        return _measured_diagnosis(reference, evidence, seed, online, limits, about or {})
+        found = _measured_diagnosis(reference, evidence, seed, online, limits)
     except BrokenReference as error:
-        return Diagnosis(
-            "broken", str(error), family, online=online, thresholds=limits, about=about or {}
-        )
+        found = Diagnosis("broken", str(error), family)
+    return dataclasses.replace(found, online=online, thresholds=limits, about=about or {})
 
 
 def _measured_diagnosis(
@@ -60,7 +60,6 @@ def _measured_diagnosis(
     seed: int,
     online: OnlinePolicy,
     limits: Thresholds,
-    about: Mapping[str, object],
 ) -> Diagnosis:
     calibration = _calibration(reference, evidence)
     metric = DistanceMetric.of(evidence.obs)
@@ -92,9 +91,6 @@ def _measured_diagnosis(
         profiles=profiles,
         calibration=calibration,
         notes=tuple(notes),
-        online=online,
-        thresholds=limits,
-        about=about,
     )
 
 

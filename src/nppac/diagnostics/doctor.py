@@ -8,7 +8,7 @@ import numpy as np
 from nppac.demos import Demos
 from nppac.demos.for_task import load_task_demos, task_demos
 from nppac.demos.metadata import Units
-from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose, rollout_states
+from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose_reference, rollout_states
 from nppac.diagnostics.query import BrokenReference, query
 from nppac.references import (
     GPConfig,
@@ -117,7 +117,7 @@ def examine(
             family = str(getattr(reference, "family", "unknown"))
             return Diagnosis("broken", str(error), family, online=online, about=about or {})
         evidence = dataclasses.replace(evidence, rollout_obs=states)
-    return diagnose(reference, evidence, seed=seed, online=online, about=about)
+    return diagnose_reference(reference, evidence, seed=seed, online=online, about=about)
 
 
 def _answers(reference: Reference, evidence: Evidence) -> bool:

@@ -61,7 +61,7 @@ class Evaluation:
         }
 
 
-def evaluate(
+def evaluate_in(
     envs: Sequence[gym.Env],
     act: Act,
     *,
@@ -115,4 +115,4 @@ def evaluate_policy(spec: TaskSpec, act: Act, episodes: int, seed: int) -> Evalu
         raise UserError(f"An evaluation needs at least one episode, not {episodes}.")
     envs = [make_env(spec) for _ in range(min(8, episodes))]
     with progress_bar("Evaluating", episodes) as advance:
-        return evaluate(envs, act, episodes=episodes, seed=seed, advance=advance).as_dict()
+        return evaluate_in(envs, act, episodes=episodes, seed=seed, advance=advance).as_dict()

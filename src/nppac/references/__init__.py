@@ -20,7 +20,7 @@ from nppac.references.mixed import MixedReference
 from nppac.references.checks import checked_answer
 from nppac.references.custom import CustomReference, ReferenceConfig, custom_config_class
 from nppac.references.fitting import (
-    fit_reference,
+    fit_named_reference,
     fit_steps,
     fitted_reference,
     given_reference,
@@ -56,8 +56,8 @@ __all__ = [
     "fit_dropout",
     "fit_ensemble",
     "fit_gp",
+    "fit_named_reference",
     "fit_network",
-    "fit_reference",
     "fit_steps",
     "fitted_reference",
     "given_reference",

@@ -26,7 +26,7 @@ from nppac.utils.errors import UserError, unknown_name
 from nppac.utils.progress import Advance, after, progress_bar, silent
 
 
-def fit_reference(
+def fit_named_reference(
     name: str,
     obs: np.ndarray,
     actions: np.ndarray,
@@ -81,9 +81,9 @@ def fitted_reference(
     network: NetworkConfig | None = None,
     custom: object | None = None,
 ) -> Reference:
-    """`fit_reference` with a progress bar."""
+    """`fit_named_reference` with a progress bar."""
     with progress_bar(f"Fitting {name}", fit_steps(name, gp, network, custom)) as advance:
-        return fit_reference(
+        return fit_named_reference(
             name, obs, actions, seed=seed, advance=advance, gp=gp, network=network, custom=custom
         )
 

@@ -29,7 +29,7 @@ from nppac.utils.provenance import provenance
 
 
 @dataclass(frozen=True)
-class Recipe:
+class FigureRecipe:
     """How a figure comes about."""
 
     description: str
@@ -52,50 +52,50 @@ class Reproduction:
     notes: tuple[str, ...] = ()
 
 
-RECIPES: dict[str, Recipe] = {
-    "fig-heatmaps": Recipe(
+RECIPES: dict[str, FigureRecipe] = {
+    "fig-heatmaps": FigureRecipe(
         "Predictive variance over two principal components: GP beside network, all tasks.",
         "heatmaps.npz",
         compute_heatmaps,
         lambda data, picture: draw_maps(data, picture, "Predictive variance off the data"),
         heatmap_steps,
     ),
-    "fig-collapse": Recipe(
+    "fig-collapse": FigureRecipe(
         "Variance off the data during likelihood training of a network, over five seeds.",
         "collapse.npz",
         compute_collapse,
         draw_collapse,
         lambda sources, budget: budget.seeds * budget.epochs,
     ),
-    "fig-entropy": Recipe(
+    "fig-entropy": FigureRecipe(
         "Variance of networks with an entropy bonus of 1e-2, 1e-3 and 1e-4.",
         "entropy.npz",
         compute_entropy,
         lambda data, picture: draw_maps(data, picture, "Likelihood + entropy bonus"),
         lambda sources, budget: len(COEFFICIENTS) * budget.epochs,
     ),
-    "fig-tikhonov": Recipe(
+    "fig-tikhonov": FigureRecipe(
         "Variance of networks with Tikhonov regularisation of 1e-2, 1e-3 and 1e-4.",
         "tikhonov.npz",
         compute_tikhonov,
         lambda data, picture: draw_maps(data, picture, "Likelihood + Tikhonov regularisation"),
         lambda sources, budget: len(COEFFICIENTS) * budget.epochs,
     ),
-    "fig-ensemble": Recipe(
+    "fig-ensemble": FigureRecipe(
         "Variance of deep ensembles of 1, 2, 4, 6, 8 and 10 networks.",
         "ensemble.npz",
         compute_ensemble,
         lambda data, picture: draw_maps(data, picture, "Ensembles of K networks"),
         lambda sources, budget: budget.epochs,
     ),
-    "fig-trajectories": Recipe(
+    "fig-trajectories": FigureRecipe(
         "Mean trajectories with predictive variance on an unseen door: GP, network, uniform.",
         "trajectories.npz",
         compute_trajectories,
         draw_trajectories,
         lambda sources, budget: budget.gp(TASK).total_steps + budget.epochs,
     ),
-    "prop1": Recipe(
+    "prop1": FigureRecipe(
         "Proposition 1: gradient of log π0 against the reference's variance.",
         "prop1.csv",
         compute_proposition,

@@ -15,7 +15,7 @@ import numpy as np
 from nppac.agents.base import Agent, ReplayAgent, State
 from nppac.agents.replay import Replay, empty_replay, insert
 from nppac.agents.schedule import Schedule
-from nppac.evaluation.evaluate import Evaluation, evaluate
+from nppac.evaluation.evaluate import Evaluation, evaluate_in
 from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
 from nppac.references.cache import remembering
 from nppac.tasks.rollout import collect, episode_seeds
@@ -149,16 +149,8 @@ def run_epoch(
     env_steps = done.env_steps + schedule.epoch_steps
     updates = _updates_due(agent, schedule, env_steps)
     began = time.monotonic()
-    state, info = run_updates(
-        agent,
-        run.state,
-        replay,
-        update_key,
-        updates,
-        schedule.batch_size,
-        problem.reference.family,
-        run.demos,
-    )
+    batches = schedule.batch_size, problem.reference.family, run.demos
+    state, info = run_updates(agent, run.state, replay, update_key, updates, *batches)
     require_finite(state)
     row: dict[str, float | None] = {**info, "train_return_mean": _mean_return(episodes)}
     if updates:
@@ -186,7 +178,7 @@ def evaluate_agent(
     problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State
 ) -> Evaluation:
     """Evaluate the deterministic policy on the same episodes each time."""
-    return evaluate(
+    return evaluate_in(
         problem.eval_envs,
         greedy_policy(agent, state, problem.reference),
         episodes=schedule.eval_episodes,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nppac.nn.standardise import fit_standardiser
-from nppac.references.neural.batches import Data, Split
+from nppac.references.neural.batches import Data, MemberSplit
 from nppac.references.neural.fit import falling_rates, fit_members
 from nppac.references.neural.model import losses
 from references import small
@@ -48,7 +48,7 @@ def test_mean_and_variance_are_each_kept_at_their_best():
     members = fit_members(data, replace(CONFIG, patience=60), 3)
     reports = [member.report for member in members]
     assert any(report["mean_best_epoch"] != report["best_epoch"] for report in reports)
-    member, report, split = members[0], reports[0], Split(len(data.x), CONFIG, 0)
+    member, report, split = members[0], reports[0], MemberSplit(len(data.x), CONFIG, 0)
     assert report["mean_squared_error"] == min(report["mean_validation_error"])
     assert report["best_validation_nll"] == min(report["validation_nll"])
     held = (jnp.asarray(part[split.validation]) for part in data[:2])

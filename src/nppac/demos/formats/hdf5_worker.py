@@ -144,7 +144,7 @@ def _filter_codes(dataset: h5py.Dataset) -> list[int]:
     return [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
 
 
-def main() -> None:
+def answer_request() -> None:
     """Read what the request on standard input asks for, and answer on standard output.
 
     The answer is a line of JSON; arrays go to the npz file that the request names.
@@ -167,4 +167,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    answer_request()

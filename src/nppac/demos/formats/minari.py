@@ -13,7 +13,12 @@ import numpy as np
 from nppac.demos.build import build_episode, flag_array
 from nppac.demos.data import Demos
 from nppac.demos.formats.hdf5 import read_hdf5
-from nppac.demos.formats.minari_metadata import Box, Layout, MinariMetadata, read_metadata
+from nppac.demos.formats.minari_metadata import (
+    Box,
+    MinariMetadata,
+    ObservationLayout,
+    read_metadata,
+)
 from nppac.demos.limits import check_episode_count
 from nppac.demos.metadata import ACTIONS, NORMALISED
 from nppac.types import Episode
@@ -101,7 +106,7 @@ def _episode(where: str, arrays: Arrays, metadata: MinariMetadata) -> Episode:
     )
 
 
-def _observations(where: str, key: str, arrays: Arrays, layout: Layout) -> np.ndarray:
+def _observations(where: str, key: str, arrays: Arrays, layout: ObservationLayout) -> np.ndarray:
     """One vector per step: the parts of a dict or tuple side by side."""
     if isinstance(layout, Box):
         if key not in arrays:

@@ -32,7 +32,7 @@ class Box(NamedTuple):
     high: np.ndarray | None = None
 
 
-Layout = Box | dict[str, "Layout"]
+ObservationLayout = Box | dict[str, "ObservationLayout"]
 """A box, or named parts that are laid side by side in this order."""
 
 
@@ -40,7 +40,7 @@ class MinariMetadata(NamedTuple):
     """The parts of a dataset's metadata that matter here."""
 
     episodes: int
-    observations: Layout
+    observations: ObservationLayout
     actions: Box
     facts: dict[str, object]
     """`provenance`, and `env_id` and `env_kwargs` where they are known."""
@@ -87,7 +87,7 @@ def _space(where: str, stored: Mapping[str, object], key: str) -> Mapping[str, o
     return space
 
 
-def _layout(where: str, key: str, space: object) -> Layout:
+def _layout(where: str, key: str, space: object) -> ObservationLayout:
     """The observation space; a Dict's parts by sorted name, as Gymnasium flattens them."""
     kind = space.get("type") if isinstance(space, dict) else None
     parts = space.get("subspaces") if isinstance(space, dict) else None

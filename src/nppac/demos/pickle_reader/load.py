@@ -5,7 +5,7 @@ likes, addresses included. So it is not used: the file is parsed into nodes that
 these are converted to values afterwards.
 """
 
-from nppac.demos.pickle_reader.parse import parse
+from nppac.demos.pickle_reader.parse import parse_pickle
 from nppac.demos.pickle_reader.values import values_of
 from nppac.utils.errors import UserError
 from nppac.utils.plain_arrays import Readable
@@ -19,7 +19,7 @@ def load_pickle(file: Readable, name: str) -> object:
     """
     try:
         data = file.read()
-        return values_of(parse(data), len(data))
+        return values_of(parse_pickle(data), len(data))
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
     except Exception as error:  # a damaged pickle can raise nearly anything

@@ -56,7 +56,7 @@ class _Machine:
         self.stack.append(self.built.get(id(found), found))
 
 
-def parse(data: bytes) -> object:
+def parse_pickle(data: bytes) -> object:
     """The value that a pickle describes, in nodes and plain Python values."""
     machine = _Machine(len(data))
     containers = len(data) // _BYTES_PER_CONTAINER + _SPARE_CONTAINERS

@@ -26,7 +26,7 @@ class Batches(NamedTuple):
     """For each hidden layer whether dropout keeps a unit; None for all."""
 
 
-class Split:
+class MemberSplit:
     """One member's own validation steps, and its own order of the others in every epoch."""
 
     def __init__(self, n: int, config: NetworkConfig, member: int, dropout: float = 0.0):

@@ -25,7 +25,7 @@ from nppac.references.neural.network import (
     Parts,
     parts_of,
     register_network,
-    standardised,
+    standardise_data,
 )
 from nppac.references.registry import register_loader
 from nppac.types import ReferenceStats
@@ -90,7 +90,7 @@ def fit_dropout(
             f"Dropout needs a rate between 0 and 1 and at least one pass, not {rate} and {passes}."
         )
     config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
-    units, data = standardised(obs, actions)
+    units, data = standardise_data(obs, actions)
     (member,) = fit_members(data, config, dropout=rate, advance=advance)
     report: FitReport = {"points": len(data.x), "rate": rate, "passes": passes, **member.report}
     shapes = [(passes, width) for width in config.hidden]

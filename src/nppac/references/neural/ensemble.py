@@ -16,7 +16,7 @@ from nppac.references.neural.network import (
     NeuralReference,
     Parts,
     register_network,
-    standardised,
+    standardise_data,
 )
 from nppac.references.registry import register_loader
 from nppac.types import ReferenceStats
@@ -77,7 +77,7 @@ def fit_ensemble(
     members = config.members if members is None else members
     if members < 1:
         raise UserError(f"An ensemble needs at least one member, not {members}.")
-    units, data = standardised(obs, actions)
+    units, data = standardise_data(obs, actions)
     fitted = fit_members(data, config, members=members, advance=advance)
     networks = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(one.networks for one in fitted))
     report = _report(len(data.x), [one.report for one in fitted])

@@ -34,7 +34,7 @@ class TrainState(NamedTuple):
     """β of the entropy bonus."""
 
 
-class Record(NamedTuple):
+class EpochRecord(NamedTuple):
     """What an epoch tells."""
 
     train: Terms
@@ -55,7 +55,7 @@ def train_epoch(
     probe: Float32[Array, "m o"] | None,
     settings: ObjectiveSettings,
     dropout: float,
-) -> tuple[TrainState, Record]:
+) -> tuple[TrainState, EpochRecord]:
     """A pass over the minibatches with that learning rate, and the losses after it."""
 
     def step(state: TrainState, inputs: tuple[Batches, Array]) -> tuple[TrainState, Terms]:
@@ -68,7 +68,7 @@ def train_epoch(
     probed = None
     if probe is not None:
         probed = jnp.mean(state.networks(probe, settings.floor)[1])
-    return state, Record(jax.tree.map(jnp.mean, terms), held, state.bonus, probed)
+    return state, EpochRecord(jax.tree.map(jnp.mean, terms), held, state.bonus, probed)
 
 
 def _step(

@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.references.neural.batches import Data, Split
+from nppac.references.neural.batches import Data, MemberSplit
 from nppac.references.neural.config import NetworkConfig
-from nppac.references.neural.epoch import Record, start, train_epoch
+from nppac.references.neural.epoch import EpochRecord, start, train_epoch
 from nppac.references.neural.model import DensityNetworks
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
@@ -33,18 +33,18 @@ class Member(NamedTuple):
     report: FitReport
 
 
-class Run:
+class MemberFit:
     """Training of one member, epoch by epoch, until its patience is over."""
 
     def __init__(self, data: Data, config: NetworkConfig, dropout: float, member: int):
         self._key = jax.random.fold_in(jax.random.key(config.seed), member)
-        self._split = Split(len(data.x), config, member, dropout)
+        self._split = MemberSplit(len(data.x), config, member, dropout)
         sizes = (data.x.shape[1], data.actions.shape[1])
         self._state = start(self._key, *sizes, config.objective)
         fixed = {"settings": config.objective, "dropout": dropout}
         self._epoch = partial(train_epoch, **data._asdict(), **fixed)
         self._patience = config.patience
-        self._records: list[Record] = []
+        self._records: list[EpochRecord] = []
         self.mean, self.variance = self._state.networks.mean, self._state.networks.variance
         self.mean_epoch, self.variance_epoch = 0, 0
         self.error, self.nll = math.inf, math.inf
@@ -115,7 +115,7 @@ def fit_members(
     number of them. `advance` counts to `config.max_epochs`.
     """
     data = jax.tree.map(jnp.asarray, data)
-    runs = [Run(data, config, dropout, member) for member in range(members)]
+    runs = [MemberFit(data, config, dropout, member) for member in range(members)]
     rates = falling_rates(config.learning_rate, config.max_epochs)
     with ThreadPoolExecutor(thread_count()) as pool:
         for epoch, rate in enumerate(rates, start=1):
@@ -124,7 +124,7 @@ def fit_members(
                 break
             # The first one compiles for all: threads would each do it again.
             run_all = pool.map if epoch > 1 else map
-            for _ in run_all(partial(Run.step, rate=rate), running):
+            for _ in run_all(partial(MemberFit.step, rate=rate), running):
                 pass
             advance(epoch, f"validation NLL {np.mean([run.nll for run in runs]):.3f}")
     _check_trained(runs)
@@ -136,7 +136,7 @@ def falling_rates(first: float, epochs: int) -> list[float]:
     return [0.5 * first * (1.0 + math.cos(math.pi * i / epochs)) for i in range(epochs)]
 
 
-def _check_trained(runs: list[Run]) -> None:
+def _check_trained(runs: list[MemberFit]) -> None:
     if not all(run.mean_epoch and run.variance_epoch for run in runs):
         raise UserError(
             "The network's validation likelihood was never finite. Look for extreme values in "

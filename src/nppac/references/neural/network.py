@@ -129,13 +129,13 @@ def fit_network(
     variance there after every epoch is in `report["probe_variance"]`.
     """
     config = resolve(config or NetworkConfig(), {})
-    units, data = standardised(obs, actions, probe)
+    units, data = standardise_data(obs, actions, probe)
     (member,) = fit_members(data, config, advance=advance)
     report: FitReport = {"points": len(data.x), **member.report}
     return NetworkReference(Parts(member.networks, units, config, report))
 
 
-def standardised(
+def standardise_data(
     obs: np.ndarray, actions: np.ndarray, probe: np.ndarray | None = None
 ) -> tuple[Standardiser, Data]:
     """The units of the observations, and checked data in them."""

@@ -1,0 +1,48 @@
+"""Rules of the source tree that no linter checks: one name for one thing, and small pieces."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src" / "nppac").rglob("*.py"))
+MOST_LINES_OF_A_MODULE = 250
+MOST_LINES_OF_A_FUNCTION = 40
+MOST_ANY = 25
+MOST_LAYERS = 14
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def public_names(module: ast.Module) -> list[str]:
+    """Functions, classes and type aliases that other modules may import."""
+    kinds = (*FUNCTIONS, ast.ClassDef)
+    return [
+        node.name
+        for node in module.body
+        if isinstance(node, kinds) and not node.name.startswith("_")
+    ]
+
+
+def test_a_public_name_means_one_thing():
+    places = defaultdict(list)
+    for path in SOURCES:
+        for name in public_names(parsed(path)):
+            places[name].append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_and_functions_are_small(path):
+    assert len(path.read_text().splitlines()) <= MOST_LINES_OF_A_MODULE
+    long = {
+        node.name: node.end_lineno - node.lineno + 1
+        for node in ast.walk(parsed(path))
+        if isinstance(node, FUNCTIONS) and node.end_lineno is not None
+    }
+    assert {k: v for k, v in long.items() if v > MOST_LINES_OF_A_FUNCTION} == {}
