@@ -59,7 +59,6 @@ def distill_command(
         eval_episodes: Episodes that both are judged on at the end; 0 for none.
         seed: Seed of the episodes, of the initial weights and of the minibatches.
         trust: Import the modules that a run from elsewhere names.
-
     """
     config = DistillConfig(hidden, rounds, episodes, epochs, seed)
     if eval_episodes < 0:
