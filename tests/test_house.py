@@ -1,6 +1,7 @@
 """Rules of the source tree that no linter checks: one name for one thing, and small pieces."""
 
 import ast
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
