@@ -89,12 +89,17 @@ def test_a_directory_without_permission_is_named(tmp_path, monkeypatch):
 
 
 def test_a_file_system_without_locks_is_used_without_them(tmp_path, monkeypatch):
+    tried = []
+
     def no_locks(*_):
+        tried.append(True)
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("fcntl.flock", no_locks)
-    with directory_lock(tmp_path), directory_lock(tmp_path):
-        pass
+    with directory_lock(tmp_path / "run"), directory_lock(tmp_path / "run"):
+        (tmp_path / "run" / "made").touch()
+    assert len(tried) == 2
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["made"]
 
 
 def test_importing_needs_no_fcntl():
