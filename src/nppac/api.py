@@ -207,9 +207,9 @@ def diagnose(
 ) -> Diagnosis:
     """Whether a reference's variance grows off the data, falls, or is too small to be of use.
 
-    Its `verdict` is healthy, flat, collapses, exploding, narrow or broken. A name is fitted to four fifths
-    of the demonstrations; a reference that is given is checked on all. `episodes` is the number of
-    rollouts that show where the reference leads; 0 makes none.
+    Its `verdict` is healthy, flat, collapses, exploding, narrow or broken. A name is fitted to four
+    fifths of the demonstrations; a reference that is given is checked on all. `episodes` is the
+    number of rollouts that show where the reference leads; 0 makes none.
     """
     for what, value in (("episodes", episodes), ("seed", seed)):
         if value < 0:
