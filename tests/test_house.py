@@ -1,6 +1,7 @@
 """Rules of the source tree that no linter checks: one name for one thing, and small pieces."""
 
 import ast
+import re
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -13,6 +14,7 @@ MOST_LINES_OF_A_MODULE = 250
 MOST_LINES_OF_A_FUNCTION = 40
 MOST_ANY = 25
 MOST_LAYERS = 12
+ALIAS = re.compile(r"[A-Z]\w*[a-z]")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -21,13 +23,15 @@ def parsed(path: Path) -> ast.Module:
 
 
 def public_names(module: ast.Module) -> list[str]:
-    """Functions and classes that other modules may import."""
-    kinds = (*FUNCTIONS, ast.ClassDef)
-    return [
-        node.name
-        for node in module.body
-        if isinstance(node, kinds) and not node.name.startswith("_")
-    ]
+    """Functions, classes and type aliases that other modules may import."""
+    names = []
+    for node in module.body:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            names.append(node.name)
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        named = [target.id for target in targets if isinstance(target, ast.Name)]
+        names += [name for name in named if ALIAS.match(name)]
+    return [name for name in names if not name.startswith("_")]
 
 
 def test_a_public_name_means_one_thing():

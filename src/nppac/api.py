@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nppac.demos import Demos, load_demos
-from nppac.demos.metadata import Units
+from nppac.demos.metadata import ActionUnits
 from nppac.deploy.acting import act_of, acting_policy
 from nppac.deploy.policy import EnvironmentPolicy, load_policy
 from nppac.deploy.run_result import EVALUATION_SEED, RunResult, load_run
@@ -203,7 +203,7 @@ def diagnose(
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
     custom: object | None = None,
-    demo_actions: Units = "auto",
+    demo_actions: ActionUnits = "auto",
 ) -> Diagnosis:
     """Whether a reference's variance grows off the data, falls, or is too small to be of use.
 

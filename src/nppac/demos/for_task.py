@@ -6,7 +6,7 @@ import sys
 
 from nppac.demos.data import Demos
 from nppac.demos.load import load_demos
-from nppac.demos.metadata import ENV_ID, Units
+from nppac.demos.metadata import ENV_ID, ActionUnits
 from nppac.demos.units import in_normalised_units
 from nppac.demos.validate import validate
 from nppac.tasks import TaskSpec, action_dim, make_env, obs_dim
@@ -17,7 +17,7 @@ _VARIANT = re.compile(r"(Sparse|Dense)?(-v\d+)?$")
 
 
 def load_task_demos(
-    spec: TaskSpec, source: str | None, episodes: int | None, actions: Units = "auto"
+    spec: TaskSpec, source: str | None, episodes: int | None, actions: ActionUnits = "auto"
 ) -> Demos | None:
     """The demonstrations, cut to the task's length and checked against its shapes.
 
@@ -33,7 +33,7 @@ def task_demos(
     demos: Demos,
     source: str,
     episodes: int | None = None,
-    actions: Units = "auto",
+    actions: ActionUnits = "auto",
 ) -> Demos:
     """The same of demonstrations that are at hand; `source` names them in notes."""
     if episodes is not None:

@@ -11,7 +11,7 @@ ENV_ID = "env_id"
 ACTIONS = "actions"
 """Where the metadata keeps the units of the actions, if they are known."""
 NORMALISED = "normalised"
-Units = Literal["auto", "normalised", "environment"]
+ActionUnits = Literal["auto", "normalised", "environment"]
 """Units of actions: [-1, 1], the environment's own, or what the file says of them."""
 _ENV_ID = re.compile(r"(?:[\w.]+:)?[\w./-]+")
 _LONGEST_NAME = 200

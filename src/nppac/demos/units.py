@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from nppac.demos.data import Demos
-from nppac.demos.metadata import ACTIONS, ENV_ID, NORMALISED, Units, is_normalised
+from nppac.demos.metadata import ACTIONS, ENV_ID, NORMALISED, ActionUnits, is_normalised
 from nppac.types import Episode
 from nppac.utils.errors import UserError, unknown_name
 
@@ -22,8 +22,8 @@ def in_normalised_units(
     `env` is the task's, as `make_env` made it. Values beyond the bounds stay for validation to
     clip, as the environment does. Where nobody says what the units are, an error asks.
     """
-    if actions not in get_args(Units):
-        raise unknown_name("units of actions", actions, get_args(Units))
+    if actions not in get_args(ActionUnits):
+        raise unknown_name("units of actions", actions, get_args(ActionUnits))
     bounds = _own_bounds(env)
     if actions == "environment" and is_normalised(demos.metadata):
         raise UserError(

@@ -7,7 +7,7 @@ import numpy as np
 
 from nppac.demos import Demos
 from nppac.demos.for_task import load_task_demos, task_demos
-from nppac.demos.metadata import Units
+from nppac.demos.metadata import ActionUnits
 from nppac.diagnostics import Diagnosis, Evidence, OnlinePolicy, diagnose_reference, rollout_states
 from nppac.diagnostics.query import BrokenReference, query
 from nppac.references import (
@@ -44,7 +44,7 @@ def doctor(
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
     custom: object | None = None,
-    demo_actions: Units = "auto",
+    demo_actions: ActionUnits = "auto",
 ) -> Diagnosis:
     """Diagnose a reference: one at hand, a name to fit, the file of one, or `module:function`.
 

@@ -18,7 +18,7 @@ from nppac.evaluation.statistics import (
 )
 from nppac.utils.errors import UserError
 
-Config = Mapping[str, object]
+_Config = Mapping[str, object]
 """A run's configuration, as `config.json` holds it."""
 
 SUCCESS, RETURN = "eval_success_any", "eval_return_mean"
@@ -41,7 +41,7 @@ class Standing(NamedTuple):
     """For each threshold."""
 
 
-def group_runs(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
+def group_runs(configs: Mapping[Path, _Config]) -> dict[str, list[Path]]:
     """Runs of one task by their method, and by what else sets runs of one method apart.
 
     `configs` holds each run's configuration as plain data. Other budgets, demonstrations or
@@ -76,7 +76,7 @@ def _usual(alike: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return commonest | dict(whole)
 
 
-def _settings(config: Config) -> dict[str, str]:
+def _settings(config: _Config) -> dict[str, str]:
     """What a run learned by and how it was measured, without seed and task."""
     demos = config.get("demos")
     plain = {**config, "demos": demos and Path(str(demos)).name}  # wherever that file lies
@@ -86,7 +86,7 @@ def _settings(config: Config) -> dict[str, str]:
     return {name: v for name, v in flat_settings(plain).items() if name not in ignored}
 
 
-def flat_settings(config: Config) -> dict[str, str]:
+def flat_settings(config: _Config) -> dict[str, str]:
     """Every setting by one name and as text: the agent's and the schedule's first."""
     first = [name for name in ("agent", "schedule") if isinstance(config.get(name), Mapping)]
     nested = [n for n, v in config.items() if isinstance(v, Mapping) and n not in first]

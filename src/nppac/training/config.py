@@ -10,7 +10,7 @@ from nppac.agents.base import Agent, MinibatchAgent, ReplayAgent
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import get_method
 from nppac.agents.schedule import Schedule
-from nppac.demos.metadata import Units
+from nppac.demos.metadata import ActionUnits
 from nppac.references import GPConfig, NetworkConfig, custom_config_class
 from nppac.training.directory import CONFIG_FILE
 from nppac.training.migration import VERSION, migrate
@@ -35,7 +35,7 @@ class RunConfig:
     """Demonstrations: a file of any known format, a Minari id or an embedded name."""
     demo_episodes: Count | None = None
     """Use only the first so many demonstrations."""
-    demo_actions: Units = "auto"
+    demo_actions: ActionUnits = "auto"
     """Units of their actions: [-1, 1], the environment's own, or what the file says."""
     reference: str = "gp"
     """A name that `nppac references` lists, the file of a saved one, or your own module:name."""

@@ -11,7 +11,7 @@ from nppac.utils.errors import UserError
 
 VERSION = 2
 
-Config = dict[str, object]
+_Config = dict[str, object]
 
 KL_METHODS = ("nppac", "nppac-anchored", "brac", "sac", "sacfd", "sac-bc", "rlpd")
 """Methods whose agent was a KL actor-critic in version 1."""
@@ -38,7 +38,7 @@ KL_NAMES = {"critic_updates": "utd_ratio"}
 GP_NAMES = {"stretch": "lengthscale_multiplier"}
 
 
-def migrate(config: Mapping[str, object], where: str = "The configuration") -> Config:
+def migrate(config: Mapping[str, object], where: str = "The configuration") -> _Config:
     """The configuration in the names of this version; `where` names it in errors."""
     version = config.get("version", 1)
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -54,7 +54,7 @@ def migrate(config: Mapping[str, object], where: str = "The configuration") -> C
     return {**migrated, "version": VERSION}
 
 
-def _from_1(config: Config, where: str) -> Config:
+def _from_1(config: _Config, where: str) -> _Config:
     """Names of the field in place of our own, and entropies as entropies."""
     kl = config.get("method", "nppac") in KL_METHODS
     names = {**AGENT_NAMES, **KL_NAMES} if kl else AGENT_NAMES
@@ -67,17 +67,17 @@ def _from_1(config: Config, where: str) -> Config:
     return {**config, **{name: value for name, value in changed.items() if value is not None}}
 
 
-STEPS: tuple[Callable[[Config, str], Config], ...] = (_from_1,)
+STEPS: tuple[Callable[[_Config, str], _Config], ...] = (_from_1,)
 """From version 1 to 2, from 2 to 3, and so on."""
 
 
-def _part(config: Config, name: str) -> Config | None:
+def _part(config: _Config, name: str) -> _Config | None:
     """A part of the configuration; None where it is absent, or not what it should be."""
     part = config.get(name)
     return {str(key): value for key, value in part.items()} if isinstance(part, dict) else None
 
 
-def _renamed(values: Config | None, names: Mapping[str, str], where: str) -> Config | None:
+def _renamed(values: _Config | None, names: Mapping[str, str], where: str) -> _Config | None:
     if values is None:
         return None
     for old, new in names.items():
@@ -86,7 +86,7 @@ def _renamed(values: Config | None, names: Mapping[str, str], where: str) -> Con
     return {names.get(name, name): value for name, value in values.items()}
 
 
-def _negated(values: Config | None, name: str) -> Config | None:
+def _negated(values: _Config | None, name: str) -> _Config | None:
     """An entropy that was given as its negative."""
     number = (values or {}).get(name)
     if values is None or isinstance(number, bool) or not isinstance(number, int | float):
@@ -94,7 +94,7 @@ def _negated(values: Config | None, name: str) -> Config | None:
     return {**values, name: -number}
 
 
-def _network(values: Config | None, where: str) -> Config | None:
+def _network(values: _Config | None, where: str) -> _Config | None:
     """The entropy target was a sum over the actions, by default minus their number."""
     if values is None:
         return None

@@ -29,7 +29,7 @@ _DATA_FILE = "main_data.hdf5"
 _COLUMNS = ("observations", "actions", "rewards", "terminations", "infos/success")
 _REQUIRED = ("actions", "rewards", "terminations")
 _LARGEST_BOUND = 1e9
-Arrays = Mapping[str, np.ndarray]
+_Arrays = Mapping[str, np.ndarray]
 
 
 def is_minari_id(name: str) -> bool:
@@ -74,7 +74,7 @@ def _read(data: Path, source: str) -> Demos:
     return demos_from_arrays(source, metadata, read_hdf5(path, wanted).arrays)
 
 
-def demos_from_arrays(source: str, metadata: MinariMetadata, arrays: Arrays) -> Demos:
+def demos_from_arrays(source: str, metadata: MinariMetadata, arrays: _Arrays) -> Demos:
     """Demonstrations from a dataset's metadata and its arrays by their path."""
     bounded = _is_bounded(metadata.actions)
     by_episode: dict[str, dict[str, np.ndarray]] = {}
@@ -90,7 +90,7 @@ def demos_from_arrays(source: str, metadata: MinariMetadata, arrays: Arrays) -> 
     return Demos(episodes, source, {**metadata.facts, **known})
 
 
-def _episode(where: str, arrays: Arrays, metadata: MinariMetadata) -> Episode:
+def _episode(where: str, arrays: _Arrays, metadata: MinariMetadata) -> Episode:
     for key in _REQUIRED:
         if key not in arrays:
             raise UserError(f"{where} has no '{key}'. The dataset may be incomplete; fetch again.")
@@ -106,7 +106,7 @@ def _episode(where: str, arrays: Arrays, metadata: MinariMetadata) -> Episode:
     )
 
 
-def _observations(where: str, key: str, arrays: Arrays, layout: ObservationLayout) -> np.ndarray:
+def _observations(where: str, key: str, arrays: _Arrays, layout: ObservationLayout) -> np.ndarray:
     """One vector per step: the parts of a dict or tuple side by side."""
     if isinstance(layout, Box):
         if key not in arrays:

@@ -13,7 +13,7 @@ from nppac.references.gp.likelihood import GPParams
 from nppac.utils.errors import UserError
 from nppac.utils.settings import read_settings
 
-Arrays = Mapping[str, np.ndarray]
+_Arrays = Mapping[str, np.ndarray]
 Report = Mapping[str, float | Mapping[str, float]]
 """What a fit tells about itself: numbers, or numbers by kernel."""
 
@@ -36,7 +36,7 @@ class SavedGP(NamedTuple):
     report: Report
 
 
-def read_saved(arrays: Arrays) -> SavedGP:
+def read_saved(arrays: _Arrays) -> SavedGP:
     """What `GPReference.arrays` described, or a `UserError` that names the array."""
     obs, actions = _matrix(arrays, "obs"), _matrix(arrays, "actions")
     _check_shape("actions", actions, (len(obs), actions.shape[1]))
@@ -60,7 +60,7 @@ def read_saved(arrays: Arrays) -> SavedGP:
     )
 
 
-def _params(arrays: Arrays, obs: Float[np.ndarray, "n o"], d: int) -> GPParams:
+def _params(arrays: _Arrays, obs: Float[np.ndarray, "n o"], d: int) -> GPParams:
     params = GPParams(*(_numbers(arrays, f"params_{name}") for name in GPParams._fields))
     for name, value in params._asdict().items():
         size = {"lengthscales": (obs.shape[1],), "shared_noise": ()}.get(name, (d,))
@@ -79,14 +79,14 @@ def _params(arrays: Arrays, obs: Float[np.ndarray, "n o"], d: int) -> GPParams:
     return params
 
 
-def _matrix(arrays: Arrays, name: str) -> Float[np.ndarray, "n columns"]:
+def _matrix(arrays: _Arrays, name: str) -> Float[np.ndarray, "n columns"]:
     value = _numbers(arrays, name)
     if value.ndim != 2 or value.size == 0:
         raise _damaged(name, f"has shape {value.shape}, expected one row per point")
     return value
 
 
-def _numbers(arrays: Arrays, name: str) -> Float[np.ndarray, "..."]:
+def _numbers(arrays: _Arrays, name: str) -> Float[np.ndarray, "..."]:
     value = _array(arrays, name)
     if value.dtype.kind != "f":
         raise _damaged(name, f"holds {value.dtype}, expected floating-point numbers")
@@ -101,7 +101,7 @@ def _check_shape(name: str, value: np.ndarray, shape: tuple[int, ...]) -> None:
         raise _damaged(name, f"has shape {value.shape}, expected {shape}")
 
 
-def _json(arrays: Arrays, name: str) -> dict[str, object]:
+def _json(arrays: _Arrays, name: str) -> dict[str, object]:
     try:
         value = json.loads(_text(arrays, name))
     except (ValueError, RecursionError) as error:
@@ -111,14 +111,14 @@ def _json(arrays: Arrays, name: str) -> dict[str, object]:
     return value
 
 
-def _text(arrays: Arrays, name: str) -> str:
+def _text(arrays: _Arrays, name: str) -> str:
     value = _array(arrays, name)
     if value.dtype.kind != "U" or value.shape != ():
         raise _damaged(name, "is not a text")
     return str(value)
 
 
-def _array(arrays: Arrays, name: str) -> np.ndarray:
+def _array(arrays: _Arrays, name: str) -> np.ndarray:
     if name not in arrays:
         raise _damaged(name, "is missing")
     return arrays[name]
