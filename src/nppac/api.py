@@ -72,11 +72,13 @@ def fit_reference(
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
     custom: object | None = None,
+    refit: bool = False,
 ) -> Reference:
     """A reference policy: call it with observations (n, o) to have (loc, scale), each (n, d).
 
     `reference` is a name that `nppac references` lists, which is fitted to the demonstrations; or
     your own function of observations, itself or as `module:function`; or the file of a saved one.
+    A fit is kept in the user's cache, and taken from there the next time unless `refit` is set.
     """
     data = demos if isinstance(demos, Demos) else load_demos(demos)
     if not isinstance(reference, str | Path):
@@ -92,6 +94,7 @@ def fit_reference(
             gp=gp,
             network=network,
             custom=custom,
+            refit=refit,
         )
     answered = found(data.obs[:16]).loc.shape[1]
     if answered != data.action_dim:
@@ -124,13 +127,14 @@ def train(
     callback: Callback | None = None,
     preset: Preset = "default",
     config: RunConfig | None = None,
+    refit: bool = False,
 ) -> RunResult:
     """Train a policy, with a progress bar, in a directory that `nppac` can resume and evaluate.
 
     What is left out is the preset's for the task and the method, or that of `config`. `demos` and
     `reference` are objects, or names as on the command line. `callback` is called with the metrics
     of every epoch, as a dictionary. `out` is the run's directory, by default
-    runs/TASK-METHOD-seedN.
+    runs/TASK-METHOD-seedN. `refit` fits the reference even if the same was fitted before.
     """
     name = task_name(task) if task is not None else None
     if config is None:
@@ -148,7 +152,8 @@ def train(
     config = dataclasses.replace(config, **{k: v for k, v in changes.items() if v is not None})
     directory = default_directory(config) if out is None else Path(out)
     at_hand = None if reference is None or isinstance(reference, str | Path) else reference
-    return _start(config, directory, demos if isinstance(demos, Demos) else None, at_hand, callback)
+    data = demos if isinstance(demos, Demos) else None
+    return _start(config, directory, data, at_hand, callback, refit)
 
 
 def _start(
@@ -157,6 +162,7 @@ def _start(
     demos: Demos | None,
     reference: Reference | Function | None,
     callback: Callback | None,
+    refit: bool,
 ) -> RunResult:
     found = None if reference is None else reference_of(reference)
     if isinstance(found, CustomReference):
@@ -164,7 +170,8 @@ def _start(
     elif found is not None:
         saved = str((directory / REFERENCE_FILE).resolve())
         config = dataclasses.replace(config, reference=saved)
-    summary = start_run(config, directory, demos=demos, reference=found, callback=callback)
+    data = {"demos": demos, "reference": found}
+    summary = start_run(config, directory, **data, callback=callback, refit=refit)
     return RunResult(directory, read_config(directory, trust=True), summary, found)
 
 
@@ -204,6 +211,7 @@ def diagnose(
     network: NetworkConfig | None = None,
     custom: object | None = None,
     demo_actions: ActionUnits = "auto",
+    refit: bool = False,
 ) -> Diagnosis:
     """Whether a reference's variance grows off the data, falls, or is too small to be of use.
 
@@ -217,7 +225,7 @@ def diagnose(
     given = str(reference) if isinstance(reference, str | Path) else reference_of(reference)
     data = demos if isinstance(demos, Demos) else _text(demos)
     fit = {"gp": gp, "network": network, "custom": custom, "demo_actions": demo_actions}
-    return doctor(task_name(task), data, given, episodes=episodes, seed=seed, **fit)
+    return doctor(task_name(task), data, given, episodes=episodes, seed=seed, **fit, refit=refit)
 
 
 def default_directory(config: RunConfig) -> Path:

@@ -5,7 +5,7 @@ import pytest
 
 from nppac.cli import main
 from nppac.references import REFERENCES, load_reference
-from toy_task import ACTION_DIM, FLAGS, OBS_DIM, TASK
+from toy_task import ACTION_DIM, FLAGS, OBS_DIM, TASK, assert_same_run
 
 from .own import BAD
 
@@ -124,3 +124,22 @@ def test_a_reference_is_fitted_evaluated_and_trained_against(tmp_path, demos, ca
     main(["evaluate", "reference.npz", "--task", TASK, "--episodes", "2"])
     main(["train", *FLAGS, "--demos", demos, "--reference", "reference.npz", "--out", "run"])
     assert (tmp_path / "run" / "reference.npz").exists()
+
+
+def test_training_takes_what_fit_made_and_learns_the_same(tmp_path, demos, capsys, fit_cache):
+    data = ["--task", TASK, "--demos", demos, "--seed", "3"]
+    settings = {"kernel": "rbf", "max-steps": "2", "variance": "exact", "neighbours": "9"}
+    same = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    config = [word for name, value in settings.items() for word in (f"--gp.{name}", value)]
+    main(["fit", *data, *same])
+    fitted = {path.name for path in fit_cache.iterdir()}
+    train = ["train", *FLAGS, *data, *config, "--reference", "gp"]
+    capsys.readouterr()
+    main([*train, "--out", "cached"])
+    assert "taken from the cache" in capsys.readouterr().err
+    main([*train, "--out", "fresh", "--refit"])
+    assert "taken from the cache" not in capsys.readouterr().err
+    assert {path.name for path in fit_cache.iterdir()} == fitted
+    assert_same_run(tmp_path / "cached", tmp_path / "fresh")
+    cached, fresh = (tmp_path / run / "reference.npz" for run in ("cached", "fresh"))
+    assert cached.read_bytes() == fresh.read_bytes()

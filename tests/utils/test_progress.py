@@ -37,6 +37,13 @@ def test_a_pipe_gets_plain_lines_with_an_estimate(clock, capsys):
     assert lines(capsys) == ["Fitting [x]: 50/200, 60 s left. KL [red]0.1[/red]"]
 
 
+def test_work_that_may_end_early_has_a_bound(clock, capsys):
+    with progress_bar("Fitting", 200, at_most=True) as advance:
+        clock.now += 20
+        advance(50)
+    assert lines(capsys) == ["Fitting: 50/200, at most 60 s left."]
+
+
 def test_lines_come_no_oftener_than_the_interval(clock, capsys):
     with progress_bar("Training", 1000) as advance:
         for done in range(1, 101):

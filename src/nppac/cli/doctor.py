@@ -45,6 +45,8 @@ class DoctorArguments:
     """Directory for the numbers and the figure."""
     episodes: int = 4
     """Episodes that the reference acts in, exploring, to see where it leads; 0 for none."""
+    refit: bool = False
+    """Fit the reference even if the same was fitted before."""
 
 
 def doctor_arguments(args: Sequence[str]) -> DoctorArguments:
@@ -71,6 +73,7 @@ def doctor_command(args: Sequence[str]) -> None:
         network=config.network,
         custom=config.custom,
         demo_actions=config.demo_actions,
+        refit=found.refit,
     )
     write_diagnosis(diagnosis, found.out)
     show_diagnosis(diagnosis)

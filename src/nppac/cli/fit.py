@@ -20,7 +20,7 @@ from nppac.utils.locks import check_writable
 
 FLAT = frozenset({"gp"})
 FIXED = frozenset({"method", "agent", "schedule", "seed"})
-BRIEF = frozenset({"task", "demos", "demo_episodes", "reference", "out", "seed", "kernel"})
+BRIEF = frozenset({"task", "demos", "demo_episodes", "reference", "out", "seed", "kernel", "refit"})
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,13 @@ class FitArguments:
     run: RunConfig
     out: Path = Path("reference.npz")
     """File to save the reference to."""
+    refit: bool = False
+    """Fit the reference even if the same was fitted before."""
 
 
 def fit_arguments(args: Sequence[str]) -> FitArguments:
-    """Parse with the task's preset as defaults."""
-    config = chosen_config(args, "nppac")
+    """Parse with the task's preset as defaults, so that `train` finds the same fit made."""
+    config = chosen_config(args)
     layout = layout_for(config, BRIEF, FLAT, FIXED)
     return parse(FitArguments, args, "nppac fit", FitArguments(config), layout)
 
@@ -50,7 +52,7 @@ def fit_command(args: Sequence[str]) -> None:
     check_writable(found.out.parent)
     demos = required_demos(config)
     settings = {"seed": config.gp.seed, "gp": config.gp, "network": config.network}
-    reference = fit_reference(demos, name, **settings, custom=config.custom)
+    reference = fit_reference(demos, name, **settings, custom=config.custom, refit=found.refit)
     reference.save(found.out)
     show_reference(name, reference.summary())
     print(f"Saved to {found.out}")

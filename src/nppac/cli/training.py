@@ -39,6 +39,8 @@ class TrainArguments:
     """Directory of the run; by default runs/TASK-METHOD-seedN."""
     config: Path | None = None
     """A file of settings, such as an edited config.json of a run; other flags win over it."""
+    refit: bool = False
+    """Fit the reference even if the same was fitted before."""
     print_config: bool = False
     """Print the settings as JSON, which --config reads, and do nothing else."""
 
@@ -57,7 +59,7 @@ def train_command(args: Sequence[str]) -> None:
         print(json.dumps(to_json(found.run), indent=2))
         return
     directory = found.out or default_directory(found.run)
-    _guard(directory, lambda: train(config=found.run, out=directory).summary)
+    _guard(directory, lambda: train(config=found.run, out=directory, refit=found.refit).summary)
 
 
 def resume_command(run: RunPath, steps: OptionalCount = None, trust: bool = False) -> None:

@@ -45,12 +45,13 @@ def doctor(
     network: NetworkConfig | None = None,
     custom: object | None = None,
     demo_actions: ActionUnits = "auto",
+    refit: bool = False,
 ) -> Diagnosis:
     """Diagnose a reference: one at hand, a name to fit, the file of one, or `module:function`.
 
     A fitted reference never sees the held-out episodes; one that was given is checked on all.
     `episodes` rollouts of the reference's mean, with exploration, say where acting leads; with 0
-    there are none.
+    there are none. `refit` fits again what was fitted before.
     """
     spec = get_task(task)
     if isinstance(demos, Demos):
@@ -65,7 +66,8 @@ def doctor(
     if subject is None:
         split = split_demos(loaded, seed)
         data, settings = (split.fit.obs, split.fit.actions), {"gp": gp, "network": network}
-        subject = fitted_reference(str(reference), *data, seed=seed, **settings, custom=custom)
+        how = {**settings, "custom": custom, "refit": refit}
+        subject = fitted_reference(str(reference), *data, seed=seed, **how)
     source = demos.source if isinstance(demos, Demos) else demos or task
     about = {"task": task, "demos": source, "reference": _name(reference), "seed": seed}
     return examine(spec, subject, split, episodes=episodes, seed=seed, about=about)

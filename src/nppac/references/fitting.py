@@ -13,17 +13,20 @@ from nppac.references.custom import (
     fit_custom,
 )
 from nppac.references.files import read_reference_file
+from nppac.references.fit_cache import fit_key, kept_fit
 from nppac.references.gp.config import GPConfig
 from nppac.references.mixed import PREFIX, MixedReference, mixed_kinds
 from nppac.references.neural.config import NetworkConfig
 from nppac.references.registry import (
     REFERENCES,
     FitSettings,
+    ReferenceKind,
     get_kind,
     reference_from_arrays,
 )
 from nppac.utils.errors import UserError, unknown_name
 from nppac.utils.progress import Advance, after, progress_bar, silent
+from nppac.utils.settings import plain_settings
 
 
 def fit_named_reference(
@@ -66,9 +69,8 @@ def fit_steps(
     if _is_custom(name):
         own = custom_config(name, custom)
         return 0 if own is None else own.steps
-    kinds = mixed_kinds(name) if name.startswith(PREFIX) else (get_kind(name),)
     settings = _settings(gp, network, 0)
-    return sum(kind.steps(settings) for kind in kinds)
+    return sum(kind.steps(settings) for kind in _kinds(name))
 
 
 def fitted_reference(
@@ -80,12 +82,25 @@ def fitted_reference(
     gp: GPConfig | None = None,
     network: NetworkConfig | None = None,
     custom: object | None = None,
+    refit: bool = False,
 ) -> Reference:
-    """`fit_named_reference` with a progress bar."""
-    with progress_bar(f"Fitting {name}", fit_steps(name, gp, network, custom)) as advance:
-        return fit_named_reference(
-            name, obs, actions, seed=seed, advance=advance, gp=gp, network=network, custom=custom
-        )
+    """`fit_named_reference` with a progress bar, unless the same fit is still in the cache.
+
+    `refit` fits it again. A reference of the user's own is always fitted: its code may change.
+    """
+    steps = fit_steps(name, gp, network, custom)
+
+    def fit() -> Reference:
+        with progress_bar(f"Fitting {name}", steps, at_most=True) as advance:
+            how = {"gp": gp, "network": network, "custom": custom}
+            return fit_named_reference(name, obs, actions, seed=seed, advance=advance, **how)
+
+    if _is_custom(name) or not steps:
+        return fit()
+    settings = _settings(gp, network, seed)._asdict()
+    used = {part for kind in _kinds(name) for part in kind.uses}
+    plain = {part: plain_settings(settings[part]) for part in sorted(used)}
+    return kept_fit(fit_key(name, plain, obs, actions), fit, load_reference, refit=refit)
 
 
 def given_reference(name: str) -> Reference | None:
@@ -128,6 +143,10 @@ def _settings(gp: GPConfig | None, network: NetworkConfig | None, seed: int) -> 
     return FitSettings(
         replace(gp, seed=gp.seed or seed), replace(network, seed=network.seed or seed)
     )
+
+
+def _kinds(name: str) -> tuple[ReferenceKind, ...]:
+    return mixed_kinds(name) if name.startswith(PREFIX) else (get_kind(name),)
 
 
 def _is_custom(name: str) -> bool:

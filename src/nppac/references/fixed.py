@@ -7,6 +7,7 @@ import numpy as np
 from nppac.references.base import Arrays, Reference
 from nppac.references.checks import check_fit_data
 from nppac.references.files import nested, nested_reference
+from nppac.references.gp.config import WORK
 from nppac.references.gp.fit import fit_gp
 from nppac.references.registry import (
     FitSettings,
@@ -97,7 +98,7 @@ def _uniform() -> ReferenceKind:
         return UniformReference(check_fit_data(obs, actions)[1].shape[1])
 
     description = "Uniform over the action box, as in maximum-entropy learning."
-    return ReferenceKind("uniform", description, fit, lambda settings: 0)
+    return ReferenceKind("uniform", description, fit, lambda settings: 0, ())
 
 
 def _constant(name: str, variance: float) -> ReferenceKind:
@@ -107,7 +108,7 @@ def _constant(name: str, variance: float) -> ReferenceKind:
         return ConstantVarianceReference(fit_gp(obs, actions, settings.gp, advance), variance)
 
     description = f"Mean of the GP with variance {variance:g} everywhere."
-    return ReferenceKind(name, description, fit, lambda settings: settings.gp.total_steps)
+    return ReferenceKind(name, description, fit, lambda settings: WORK, ("gp",))
 
 
 register_loader(UniformReference)

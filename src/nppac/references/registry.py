@@ -7,7 +7,7 @@ A file that defines a reference registers it, so that this one never changes:
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class ReferenceKind(NamedTuple):
     description: str
     fit: Callable[[np.ndarray, np.ndarray, FitSettings, Advance], Reference]
     steps: Callable[[FitSettings], int]
+    uses: tuple[Literal["gp", "network"], ...] = ("gp", "network")
+    """The settings that decide the fit: it is made again where these change."""
 
 
 REFERENCES: dict[str, ReferenceKind] = {}

@@ -10,6 +10,7 @@ from nppac.plotting.collapse import draw_collapse
 from nppac.plotting.maps import draw_maps
 from nppac.plotting.proposition import draw_proposition
 from nppac.plotting.trajectories import draw_trajectories
+from nppac.references.gp.config import WORK
 from nppac.reproduce.collapse import compute_collapse
 from nppac.reproduce.maps import (
     COEFFICIENTS,
@@ -21,7 +22,7 @@ from nppac.reproduce.maps import (
 )
 from nppac.reproduce.proposition import compute_proposition
 from nppac.reproduce.sources import ComputeBudget, Sources, task_sources
-from nppac.reproduce.trajectories import TASK, compute_trajectories
+from nppac.reproduce.trajectories import compute_trajectories
 from nppac.utils.errors import unknown_name
 from nppac.utils.files import write_json
 from nppac.utils.progress import Advance, progress_bar
@@ -93,7 +94,7 @@ RECIPES: dict[str, FigureRecipe] = {
         "trajectories.npz",
         compute_trajectories,
         draw_trajectories,
-        lambda sources, budget: budget.gp(TASK).total_steps + budget.epochs,
+        lambda sources, budget: WORK + budget.epochs,
     ),
     "prop1": FigureRecipe(
         "Proposition 1: gradient of log π0 against the reference's variance.",

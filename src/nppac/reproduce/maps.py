@@ -8,6 +8,7 @@ import numpy as np
 from nppac.demos import Demos
 from nppac.references import fit_gp
 from nppac.references.base import Reference
+from nppac.references.gp.config import WORK
 from nppac.references.neural.ensemble import fit_ensemble
 from nppac.references.neural.network import fit_network
 from nppac.reproduce.plane import Plane, variance_map
@@ -39,7 +40,7 @@ def mapped_tasks(sources: Sources) -> list[str]:
 
 def heatmap_steps(sources: Sources, budget: ComputeBudget) -> int:
     """What the progress of the maps of all tasks counts to."""
-    return sum(budget.gp(task).total_steps + budget.epochs for task in mapped_tasks(sources))
+    return (WORK + budget.epochs) * len(mapped_tasks(sources))
 
 
 def compute_heatmaps(
@@ -52,7 +53,7 @@ def compute_heatmaps(
         demos = load_source(sources, task, budget)
         data, settings = (demos.obs, demos.actions), budget.gp(task)
         gp = fit_gp(*data, settings, after(done, advance, f"{task}, GP:"))
-        done += settings.total_steps
+        done += WORK
         network = fit_network(*data, budget.network(), after(done, advance, f"{task}, network:"))
         done += budget.epochs
         panels = {"Gaussian process": gp, "network": network}

@@ -9,6 +9,7 @@ from nppac.demos import Demos
 from nppac.diagnostics.online import variance_of
 from nppac.references import UniformReference, fit_gp
 from nppac.references.base import Reference
+from nppac.references.gp.config import WORK
 from nppac.references.neural.network import fit_network
 from nppac.reproduce.sources import ComputeBudget, Sources, load_source
 from nppac.tasks import get_task, make_env
@@ -31,7 +32,7 @@ def compute_trajectories(
     demos = load_source(sources, TASK, budget)
     data, settings = (demos.obs, demos.actions), budget.gp(TASK)
     gp = fit_gp(*data, settings, after(0, advance, "GP:"))
-    network = fit_network(*data, budget.network(), after(settings.total_steps, advance, "network:"))
+    network = fit_network(*data, budget.network(), after(WORK, advance, "network:"))
     references = {
         "Gaussian process": gp,
         "network": network,

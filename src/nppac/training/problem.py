@@ -35,8 +35,13 @@ class Problem:
     action_dim: int
 
 
-def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> Reference:
-    """Fit the named reference with progress, or take the function or file that was given."""
+def obtain_reference(
+    config: RunConfig, spec: TaskSpec, demos: Demos | None, *, refit: bool = False
+) -> Reference:
+    """Fit the named reference with progress, or take the function or file that was given.
+
+    What was fitted before comes from the cache, unless `refit` is asked for.
+    """
     if config.reference == "uniform":
         return UniformReference(action_dim(make_env(spec)))
     given = given_reference(config.reference)
@@ -49,7 +54,7 @@ def obtain_reference(config: RunConfig, spec: TaskSpec, demos: Demos | None) -> 
         )
     settings = {"seed": config.seed, "gp": config.gp, "network": config.network}
     data = demos.obs, demos.actions
-    return fitted_reference(config.reference, *data, **settings, custom=config.custom)
+    return fitted_reference(config.reference, *data, **settings, custom=config.custom, refit=refit)
 
 
 def make_problem(

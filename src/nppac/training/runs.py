@@ -30,15 +30,16 @@ def start_run(
     demos: Demos | None = None,
     reference: Reference | None = None,
     callback: Callback | None = None,
+    refit: bool = False,
 ) -> dict[str, object]:
     """Fit or load the reference, create the directory, train; the run's summary.
 
     A mistake in what was given is found before anything is written. `demos` and `reference` that
     are at hand are taken in place of those that the configuration names, and saved with the run.
-    `callback` is called with each row of the metrics.
+    `callback` is called with each row of the metrics. `refit` fits again what was fitted before.
     """
     with stopping_at_once():
-        return _start(config, Path(directory), demos, reference, callback)
+        return _start(config, Path(directory), demos, reference, callback, refit)
 
 
 def _start(
@@ -47,6 +48,7 @@ def _start(
     demos: Demos | None,
     reference: Reference | None,
     callback: Callback | None,
+    refit: bool,
 ) -> dict[str, object]:
     _require_new(directory)
     check_writable(directory)
@@ -54,7 +56,7 @@ def _start(
     config = dataclasses.replace(config, demos=_found_from_anywhere(source))
     spec = get_task(config.task)
     checked = _checked_demos(config, spec, demos)
-    made = reference or obtain_reference(config, spec, checked)
+    made = reference or obtain_reference(config, spec, checked, refit=refit)
     problem = make_problem(config, spec, checked, made)
     with directory_lock(directory):
         _require_new(directory)  # another run may have begun there while the reference was fitted

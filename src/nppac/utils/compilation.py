@@ -24,7 +24,7 @@ def keep_compiled_programs() -> Path | None:
         return Path(chosen)
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        directory = cache / "nppac" / f"compiled-{_machine()}"
+        directory = cache / "nppac" / f"compiled-{machine_kind()}"
         directory.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # no home directory can be found out
         return None
@@ -35,7 +35,7 @@ def keep_compiled_programs() -> Path | None:
     return directory
 
 
-def _machine() -> str:
+def machine_kind() -> str:
     """A short name for this kind of processor: a home directory may be shared by several.
 
     The compiler divides work among the threads that it finds, and a sum that is divided otherwise

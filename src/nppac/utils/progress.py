@@ -56,26 +56,31 @@ def together(count: int, advance: Advance) -> list[Advance]:
 
 
 @contextmanager
-def progress_bar(description: str, total: int, done: int = 0) -> Iterator[Advance]:
+def progress_bar(
+    description: str, total: int, done: int = 0, *, at_most: bool = False
+) -> Iterator[Advance]:
     """Yield a function `advance(done, status)` that shows how far `description` has come.
 
-    What was `done` before counts for nothing in the estimate of the time that is left.
+    What was `done` before counts for nothing in the estimate of the time that is left. `at_most`
+    says that the work may be done before the total is reached.
     """
     console = Console(stderr=True)
     show = _live_bar if console.is_terminal else _plain_lines
-    with show(console, description, total, done) as advance:
+    with show(console, description, total, done, "at most " if at_most else "") as advance:
         yield advance
 
 
 @contextmanager
-def _live_bar(console: Console, description: str, total: int, done: int) -> Iterator[Advance]:
+def _live_bar(
+    console: Console, description: str, total: int, done: int, bound: str
+) -> Iterator[Advance]:
     # On a narrow terminal the bar and the status give way, never a number.
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(table_column=Column(no_wrap=True)),
         TimeElapsedColumn(table_column=Column(no_wrap=True)),
-        TextColumn("left"),
+        TextColumn(f"{bound}left"),
         TimeRemainingColumn(table_column=Column(no_wrap=True)),
         _StatusColumn(),
     )
@@ -92,7 +97,9 @@ class _StatusColumn(ProgressColumn):
 
 
 @contextmanager
-def _plain_lines(console: Console, description: str, total: int, before: int) -> Iterator[Advance]:
+def _plain_lines(
+    console: Console, description: str, total: int, before: int, bound: str
+) -> Iterator[Advance]:
     start = last = time.monotonic()
 
     def advance(done: int, status: str = "") -> None:
@@ -103,7 +110,7 @@ def _plain_lines(console: Console, description: str, total: int, before: int) ->
         last = now
         left = (now - start) / (done - before) * max(total - done, 0)
         console.print(
-            f"{description}: {done}/{total}, {left:.0f} s left. {status}".rstrip(),
+            f"{description}: {done}/{total}, {bound}{left:.0f} s left. {status}".rstrip(),
             highlight=False,
             markup=False,
             soft_wrap=True,

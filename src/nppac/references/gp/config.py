@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from nppac.references.gp.kernels import KERNELS, KernelName
+from nppac.references.gp.kernels import KernelName
 from nppac.utils.settings import Count, Positive, Seed, settings
 
 TRIAL_STEPS = 40
 """Steps of each kernel's trial fit when the kernel is chosen automatically."""
+TRIAL_POINTS = 500
+"""Most points of such a trial."""
 COARSE_POINTS = 1000
 """L-BFGS takes its steps on at most this many points..."""
 REFINE_STEPS = 10
@@ -16,6 +18,8 @@ EXACT_POINTS = 2000
 """Up to this many points `variance="auto"` is exact."""
 DIRECT_POINTS = 20_000
 """Up to this many points the posterior mean is solved for with an N x N matrix in memory."""
+WORK = 1000
+"""What the progress of a fit counts up to, whatever its settings: thousandths of the work."""
 NOISE_FLOOR = 1e-4
 """Least noise variance of an action, as in the authors' code: actions live in [-1, 1]."""
 
@@ -62,12 +66,6 @@ class GPConfig:
         """Most steps on all of `fit_points` after those on fewer; the paper's Adam has none."""
         refines = self.optimiser == "lbfgs" and self.fit_points > COARSE_POINTS
         return min(self.steps, REFINE_STEPS) if refines else 0
-
-    @property
-    def total_steps(self) -> int:
-        """What `fit_gp` counts up to: every optimiser step, and one for conditioning."""
-        trials = len(KERNELS) * self.trial_steps if self.kernel == "auto" else 0
-        return trials + self.steps + self.refine_steps + 1
 
     def variance_method(self, points: int) -> Literal["exact", "neighbours"]:
         """The method that `variance` means for that many points."""

@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from nppac.references.checks import check_fit_data
-from nppac.references.gp.config import COARSE_POINTS, GPConfig
+from nppac.references.gp.config import COARSE_POINTS, TRIAL_POINTS, WORK, GPConfig
 from nppac.references.gp.kernels import KERNELS, KernelName
 from nppac.references.gp.likelihood import GPParams, log_marginal_likelihood
 from nppac.references.gp.optimise import Objective, Optimum, adam, lbfgs
@@ -19,10 +19,9 @@ from nppac.references.gp.parallel import map_all
 from nppac.references.gp.parametrise import Units, constrain, initial_theta, units_of
 from nppac.references.gp.posterior import GPReference, condition
 from nppac.references.gp.saved import Report
+from nppac.references.gp.work import stages
 from nppac.utils.progress import Advance, after, silent, together
 from nppac.utils.threads import single_blas_thread
-
-_TRIAL_POINTS = 500
 
 Unravel = Callable[[jax.Array], GPParams]
 
@@ -51,7 +50,7 @@ def fit_gp(
 ) -> GPReference:
     """Fit hyper-parameters to observations (N, o) and actions (N, d), then condition on all N.
 
-    `advance` counts to `config.total_steps`.
+    `advance` counts to `WORK`.
     """
     config = config or GPConfig()
     obs, actions = check_fit_data(obs, actions)
@@ -66,16 +65,13 @@ def _fit_gp(
     advance: Advance,
 ) -> GPReference:
     fit = fit_hyperparameters(obs, actions, config, advance)
-
-    def show(done: int, status: str = "") -> None:
-        what = f"conditioning on {len(obs)} points"
-        advance(config.total_steps - 1, ", ".join(filter(None, (what, status))))
-
+    share = stages(config, len(obs)).condition.within(advance)
+    show = after(0, share, f"conditioning on {len(obs)} points")
     show(0)
     multiplier = config.lengthscale_multiplier
     params = fit.params._replace(lengthscales=multiplier * fit.params.lengthscales)
     reference = condition(params, fit.kernel, obs, actions, config, _report(fit, multiplier), show)
-    advance(config.total_steps, "done")
+    advance(WORK, "done")
     return reference
 
 
@@ -98,14 +94,14 @@ def fit_hyperparameters(
     """Maximise the marginal likelihood of a random subset; `auto` first tries every kernel."""
     if config.kernel != "auto":
         return _fit_and_refine(config.kernel, obs, actions, config, advance)
-    points, steps = min(config.fit_points, _TRIAL_POINTS), config.trial_steps
-    shares = zip(KERNELS, together(len(KERNELS), advance), strict=True)
+    points, steps = min(config.fit_points, TRIAL_POINTS), config.trial_steps
+    progress = stages(config, len(obs)).trials.within(advance)
+    shares = zip(KERNELS, together(len(KERNELS), progress), strict=True)
     trials = map_all(
         lambda share: _fit(share[0], obs, actions, config, points, steps, share[1]), list(shares)
     )
     best = max(trials, key=lambda trial: trial.after).kernel
-    later = after(len(KERNELS) * steps, advance)
-    fit = _fit_and_refine(best, obs, actions, config, later)
+    fit = _fit_and_refine(best, obs, actions, config, advance)
     return fit._replace(per_kernel={trial.kernel: trial.after for trial in trials})
 
 
@@ -117,10 +113,12 @@ def _fit_and_refine(
     advance: Advance,
 ) -> HyperFit:
     """Most steps on few points and the last on all `fit_points`: nearly as good, and fast."""
-    if not config.refine_steps or len(obs) <= COARSE_POINTS:
-        return _fit(kernel, obs, actions, config, config.fit_points, config.steps, advance)
-    coarse = _fit(kernel, obs, actions, config, COARSE_POINTS, config.steps, advance)
-    later = after(config.steps, advance)
+    work = stages(config, len(obs))
+    first = work.coarse.within(advance)
+    if not work.fine.steps:
+        return _fit(kernel, obs, actions, config, config.fit_points, config.steps, first)
+    coarse = _fit(kernel, obs, actions, config, COARSE_POINTS, config.steps, first)
+    later = work.fine.within(advance)
     points, steps = config.fit_points, config.refine_steps
     fine = _fit(kernel, obs, actions, config, points, steps, later, coarse.theta)
     return fine._replace(before=coarse.before)

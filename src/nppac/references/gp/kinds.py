@@ -3,6 +3,7 @@
 import numpy as np
 
 from nppac.references.base import Reference
+from nppac.references.gp.config import WORK
 from nppac.references.gp.fit import fit_gp
 from nppac.references.gp.posterior import GPReference
 from nppac.references.registry import (
@@ -26,6 +27,7 @@ register_reference(
         "gp",
         "Gaussian process: its variance grows away from the data.",
         _fit,
-        lambda settings: settings.gp.total_steps,
+        lambda settings: WORK,
+        ("gp",),
     )
 )

@@ -35,6 +35,7 @@ from nppac.references.gp.neighbours import NeighbourVariance
 from nppac.references.gp.saved import Report, read_saved
 from nppac.references.gp.solve import solve_with_cholesky
 from nppac.references.gp.variance import ExactVariance, eigendecomposition
+from nppac.references.gp.work import iterative_progress
 from nppac.types import Family, ReferenceStats
 from nppac.utils.progress import Advance, silent
 from nppac.utils.settings import plain_settings
@@ -54,7 +55,7 @@ def condition(
 ) -> "GPReference":
     """The posterior given all points, for hyper-parameters that are known.
 
-    `advance` is told how far an iterative solution has come.
+    `advance` counts to `WORK`.
     """
     config = config or GPConfig()
     obs, actions = check_fit_data(obs, actions)
@@ -70,9 +71,9 @@ def condition(
         g = v @ (v.T @ z / (1.0 + s[:, None] * lam))
         variance = ExactVariance(s, v, lam)
     elif len(obs) <= DIRECT_POINTS:
-        g = solve_with_cholesky(kernel, x, lam, z)
+        g = solve_with_cholesky(kernel, x, lam, z, advance)
     else:
-        g = solve_iteratively(kernel, x, lam, z, advance)
+        g = solve_iteratively(kernel, x, lam, z, iterative_progress(advance))
     weights = (g * lam) @ rotation.T * noise_root
     return GPReference(params, kernel, obs, actions, weights, config, report, variance)
 

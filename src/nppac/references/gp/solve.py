@@ -7,6 +7,7 @@ conjugate gradients: the ratio of the two spectra, hence the number of iteration
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from jaxtyping import Float, Int
 
 from nppac.references.gp import tiled
 from nppac.references.gp.kernels import KernelName
+from nppac.references.gp.work import direct_progress
 from nppac.utils.errors import UserError
+from nppac.utils.progress import Advance, silent
 
 TINY = 1e-300
 """Keeps quotients of what has converged to zero defined."""
@@ -82,14 +85,21 @@ def solve_with_cholesky(
     x: Float[np.ndarray, "n o"],
     lam: Float[np.ndarray, " d"],
     z: Float[np.ndarray, "n d"],
+    advance: Advance = silent,
 ) -> Float[np.ndarray, "n d"]:
-    """Columns g_j of (Λ_j K + I) g_j = z_j, with a single N x N matrix in memory."""
+    """Columns g_j of (Λ_j K + I) g_j = z_j, with a single N x N matrix in memory.
+
+    `advance` counts to `WORK`.
+    """
     check_memory(len(x))
     matrix = np.empty((len(x), len(x)), order="F")
     g = np.empty_like(z)
     # K has no eigenvalue above N: with Λ below 1/N the system is near I, whatever Λ.
-    for group in group_by_ratio(np.maximum(lam, 1.0 / len(x)), _GROUP_RATIO):
-        g[:, group] = _solve_group(kernel, x, lam[group], z[:, group], matrix)
+    groups = group_by_ratio(np.maximum(lam, 1.0 / len(x)), _GROUP_RATIO)
+    show = direct_progress(len(groups), advance)
+    for i, group in enumerate(groups):
+        told = partial(show, i)
+        g[:, group] = _solve_group(kernel, x, lam[group], z[:, group], matrix, told)
     return g
 
 
@@ -110,10 +120,12 @@ def _solve_group(
     lam: Float[np.ndarray, " d"],
     z: Float[np.ndarray, "n d"],
     matrix: Float[np.ndarray, "n n"],
+    show: Callable[[float], None],
 ) -> Float[np.ndarray, "n d"]:
     """All columns of a group at once, preconditioned by (K + I/Λ)⁻¹."""
     bounded = np.maximum(lam, 1.0 / len(x))
-    if not tiled.factorise(kernel, x, float(bounded.min() * bounded.max()) ** -0.5, matrix):
+    jitter = float(bounded.min() * bounded.max()) ** -0.5
+    if not tiled.factorise(kernel, x, jitter, matrix, show):
         raise UserError(
             f"The {len(x)} x {len(x)} kernel matrix is not positive definite. Drop repeated or "
             "extreme observations, or use a rougher kernel such as matern12."

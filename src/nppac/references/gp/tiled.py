@@ -9,6 +9,7 @@ The matrix is in Fortran's order. Its upper triangle holds a kernel matrix K wit
 Its lower triangle with the diagonal holds the factor L of K + jitter·I.
 """
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -29,16 +30,27 @@ Columns = Float[np.ndarray, "n d"]
 
 
 def factorise(
-    kernel: KernelName, x: Float[np.ndarray, "n o"], jitter: float, matrix: Matrix
+    kernel: KernelName,
+    x: Float[np.ndarray, "n o"],
+    jitter: float,
+    matrix: Matrix,
+    observe: Callable[[float], None] = lambda share: None,
 ) -> bool:
-    """Fill `matrix` with K and L; False if K + jitter·I is not positive definite."""
+    """Fill `matrix` with K and L; False if K + jitter·I is not positive definite.
+
+    `observe` is told what share of the work is done.
+    """
 
     def fill(rows: slice) -> None:
         cross(kernel, x[rows], x, out=matrix.T[rows])
 
     map_all(fill, _tiles(len(x)))
     np.fill_diagonal(matrix, 1.0 + jitter)
-    return all(_eliminate(matrix, tile) for tile in _tiles(len(x)))
+    for tile in _tiles(len(x)):
+        if not _eliminate(matrix, tile):
+            return False
+        observe(1.0 - (1.0 - tile.stop / len(x)) ** 3)
+    return True
 
 
 def _eliminate(matrix: Matrix, tile: slice) -> bool:

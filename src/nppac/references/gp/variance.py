@@ -13,6 +13,7 @@ from jaxtyping import Float
 from nppac.references.gp.kernels import KernelName, cross
 from nppac.references.gp.solve import check_memory
 from nppac.utils.errors import UserError
+from nppac.utils.threads import single_blas_thread
 
 _NEGLIGIBLE = 1e-5
 """Directions whose signal is this far below the noise are dropped; that only adds variance."""
@@ -64,7 +65,8 @@ def eigendecomposition(
     matrix = cross(kernel, x, x)
     np.fill_diagonal(matrix, 1.0)
     try:
-        s, v = scipy.linalg.eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
+        with single_blas_thread():
+            s, v = scipy.linalg.eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError as error:
         raise UserError(
             f"The {len(x)} x {len(x)} kernel matrix cannot be decomposed: {error}. Drop repeated "

@@ -202,7 +202,7 @@ def register_network(
         return fit(obs, actions, resolve(settings.network, defaults), advance)
 
     steps = lambda settings: settings.network.max_epochs  # noqa: E731
-    register_reference(ReferenceKind(name, description, fit_named, steps))
+    register_reference(ReferenceKind(name, description, fit_named, steps, ("network",)))
 
 
 register_loader(NetworkReference)
