@@ -6,7 +6,6 @@ order in which `nppac references` lists them.
 
 # isort: off
 from nppac.references.base import Reference
-from nppac.references.gp import kinds as _gp  # noqa: F401
 from nppac.references.gp.config import GPConfig
 from nppac.references.gp.fit import fit_gp
 from nppac.references.gp.likelihood import GPParams

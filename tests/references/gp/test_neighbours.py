@@ -2,8 +2,12 @@ import numpy as np
 import pytest
 
 from nppac.references.gp.kernels import KERNELS
-from nppac.references.gp.neighbours import NeighbourVariance, spread_ranks
-from nppac.references.gp.variance import ExactVariance, eigendecomposition
+from nppac.references.gp.variance import (
+    ExactVariance,
+    NeighbourVariance,
+    eigendecomposition,
+    spread_ranks,
+)
 from references import dense
 
 LAM = np.array([0.0, 0.1, 30.0, 5e3])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nppac.references.gp.optimise import adam, lbfgs
+from nppac.references.gp.optimise import adam, lbfgs, units_of
 from nppac.utils.errors import UserError
 from nppac.utils.progress import silent
 
@@ -37,3 +37,11 @@ def test_a_start_that_is_not_finite_is_named():
     for optimise in (lambda o, s: lbfgs(o, s, 5, silent), lambda o, s: adam(o, s, 5, 0.1, silent)):
         with pytest.raises(UserError, match="not finite"):
             optimise(with_a_cliff, np.array([2.0, 0.0]))
+
+
+def test_constant_observations_count_in_their_own_unit():
+    rounded = np.nextafter(np.float32(0.1), [0, 1, 0, 1], dtype=np.float32)
+    obs = np.stack([np.arange(4.0), rounded, np.zeros(4)], axis=1)
+    units = units_of(obs, np.zeros((4, 1)))
+    np.testing.assert_allclose(units.obs / 3**0.5, [np.arange(4.0).std(), 1.0, 1.0])
+    np.testing.assert_allclose(units.action, 0.01)

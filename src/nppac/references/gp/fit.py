@@ -10,16 +10,31 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
+from nppac.references.base import Reference
 from nppac.references.checks import check_fit_data
 from nppac.references.gp.config import COARSE_POINTS, TRIAL_POINTS, WORK, GPConfig
 from nppac.references.gp.kernels import KERNELS, KernelName
 from nppac.references.gp.likelihood import GPParams, log_marginal_likelihood
-from nppac.references.gp.optimise import Objective, Optimum, adam, lbfgs
-from nppac.references.gp.parallel import map_all
-from nppac.references.gp.parametrise import Units, constrain, initial_theta, units_of
+from nppac.references.gp.optimise import (
+    Objective,
+    Optimum,
+    Units,
+    adam,
+    constrain,
+    initial_theta,
+    lbfgs,
+    units_of,
+)
 from nppac.references.gp.posterior import GPReference, condition
 from nppac.references.gp.saved import Report
 from nppac.references.gp.work import stages
+from nppac.references.registry import (
+    FitSettings,
+    ReferenceKind,
+    register_loader,
+    register_reference,
+)
+from nppac.utils.parallel import map_all
 from nppac.utils.progress import Advance, after, silent, together
 from nppac.utils.threads import single_blas_thread
 
@@ -199,3 +214,21 @@ def _subset(n: int, points: int, seed: int) -> Int[np.ndarray, " chosen"]:
     if n <= points:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, points, replace=False))
+
+
+def _fit_named(
+    obs: np.ndarray, actions: np.ndarray, settings: FitSettings, advance: Advance
+) -> Reference:
+    return fit_gp(obs, actions, settings.gp, advance)
+
+
+register_loader(GPReference)
+register_reference(
+    ReferenceKind(
+        "gp",
+        "Gaussian process: its variance grows away from the data.",
+        _fit_named,
+        lambda settings: WORK,
+        ("gp",),
+    )
+)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Float32, Int
 
 from nppac.references.gp.kernels import KernelName, kernel_function
-from nppac.references.gp.parallel import map_chunks
+from nppac.utils.parallel import map_chunks
 
 _ROWS = (1, 16, 64)
 """States that one compiled call takes; fewer are padded."""

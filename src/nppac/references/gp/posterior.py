@@ -31,10 +31,9 @@ from nppac.references.gp.kernels import KernelName
 from nppac.references.gp.large.solve import solve_iteratively
 from nppac.references.gp.likelihood import GPParams
 from nppac.references.gp.mean import TiledMean
-from nppac.references.gp.neighbours import NeighbourVariance
 from nppac.references.gp.saved import Report, read_saved
 from nppac.references.gp.solve import solve_with_cholesky
-from nppac.references.gp.variance import ExactVariance, eigendecomposition
+from nppac.references.gp.variance import ExactVariance, NeighbourVariance, eigendecomposition
 from nppac.references.gp.work import iterative_progress
 from nppac.types import Family, ReferenceStats
 from nppac.utils.progress import Advance, silent

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from nppac.references.gp.kernels import KernelName, cross
-from nppac.references.gp.parallel import map_all
+from nppac.utils.parallel import map_all
 
 SIDE = 1024
 """Points along each side of a tile: 8 MB."""

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 from nppac.references.gp.kernels import KernelName, kernel_function
-from nppac.references.gp.parallel import map_threads
+from nppac.utils.parallel import map_threads
 
 TILE = 2048
 """Points along each side of a tile, if there are so many."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nppac.references.gp.parallel import map_chunks, map_threads
+from nppac.utils.parallel import map_chunks, map_threads
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(0, []), (1, [1]), (3, [4]), (10, [4, 4, 4])])
