@@ -23,6 +23,7 @@ from nppac.cli.policies import compare_command, evaluate_command, render_command
 from nppac.cli.report import report_command
 from nppac.cli.reproduce import reproduce_command
 from nppac.cli.show import console
+from nppac.cli.sweep import status_command, sweep_command
 from nppac.cli.training import resume_command, train_command
 from nppac.references import REFERENCES
 from nppac.tasks import TASKS
@@ -70,6 +71,8 @@ RAW: dict[str, Callable[[Sequence[str]], None]] = {
 """Commands whose flags are the settings of a run, which they parse themselves."""
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume_command,
+    "sweep": sweep_command,
+    "sweep status": status_command,
     "compare": compare_command,
     "report": report_command,
     "evaluate": evaluate_command,
@@ -112,7 +115,7 @@ def _dispatch(args: list[str]) -> None:
     if args[0] == "--print-completion":
         print(completion_script(args[1] if args[1:] else "bash"), end="")
         return
-    words = 2 if args[0] == "demos" else 1
+    words = 2 if args[0] == "demos" or " ".join(args[:2]) in COMMANDS else 1
     name, rest = " ".join(args[:words]), args[words:]
     if name in RAW:
         RAW[name](rest)

@@ -44,7 +44,7 @@ def shell_script(
     if shell not in ("bash", "zsh"):
         raise unknown_name("shell", shell, ("bash", "zsh"))
     first = dict.fromkeys(name.partition(" ")[0] for name in flags)
-    group = [name.partition(" ")[2] for name in flags if " " in name]
+    group = [name.partition(" ")[2] for name in flags if name.startswith("demos ")]
     script = (
         FUNCTION.replace("@COMMANDS@", " ".join([*first, *GENERAL]))
         .replace("@GROUP@", " ".join(group))

@@ -7,7 +7,7 @@ from typing import cast
 
 from nppac.cli.parsing import Layout, parse_known
 from nppac.training.config import RunConfig, config_from, custom_class, read_values, to_json
-from nppac.training.presets import Preset, default_method, preset
+from nppac.training.presets import Preset, default_method, overlaid, preset
 from nppac.utils.errors import UserError
 
 
@@ -39,16 +39,6 @@ def chosen_config(args: Sequence[str], method: str | None = None) -> RunConfig:
         given = {**values, "task": task, "method": method}
         config = config_from(overlaid(to_json(config), given), str(choice.config))
     return _with_custom(config, choice.reference or config.reference)
-
-
-def overlaid(base: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
-    """Plain settings with some of them given anew, in each part of them."""
-    merged = {name: value for name, value in base.items() if name != "version"}
-    for name, value in given.items():
-        old = merged.get(name)
-        both = isinstance(old, dict) and isinstance(value, dict)
-        merged[name] = {**cast(dict, old), **cast(dict, value)} if both else value
-    return merged
 
 
 def layout_for(

@@ -12,6 +12,7 @@ from nppac.cli.arguments import OptionalCount, RunPath
 from nppac.cli.parsing import parse
 from nppac.cli.run_options import chosen_config, layout_for
 from nppac.cli.show import flatten, show
+from nppac.cli.sweep import sweep_over_seeds
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.training.config import RunConfig, to_json
@@ -19,9 +20,12 @@ from nppac.training.directory import CONFIG_FILE
 from nppac.training.presets import Preset
 from nppac.training.runs import resume_run
 from nppac.training.signals import Interrupted, exit_code
+from nppac.utils.errors import UserError
 
 FLAT = frozenset({"agent", "schedule"})
-BRIEF = frozenset({"task", "method", "preset", "demos", "reference", "steps", "seed", "out"})
+BRIEF = frozenset(
+    {"task", "method", "preset", "demos", "reference", "steps", "seed", "seeds", "out"}
+)
 """What `--help` shows beside the two flags about files of settings."""
 
 
@@ -41,6 +45,8 @@ class TrainArguments:
     """A file of settings, such as an edited config.json of a run; other flags win over it."""
     refit: bool = False
     """Fit the reference even if the same was fitted before."""
+    seeds: str | None = None
+    """Train with each of several seeds, such as 0..4, as `nppac sweep` does."""
     print_config: bool = False
     """Print the settings as JSON, which --config reads, and do nothing else."""
 
@@ -57,6 +63,11 @@ def train_command(args: Sequence[str]) -> None:
     found = train_arguments(args)
     if found.print_config:
         print(json.dumps(to_json(found.run), indent=2))
+        return
+    if found.seeds is not None:
+        if found.refit:
+            raise UserError("--seeds fits through the cache: leave --refit out, or train one seed.")
+        sweep_over_seeds(found.run, found.seeds, found.out)
         return
     directory = found.out or default_directory(found.run)
     _guard(directory, lambda: train(config=found.run, out=directory, refit=found.refit).summary)

@@ -1,5 +1,6 @@
 """The settings of a method for a task, as the configuration of a run."""
 
+from collections.abc import Mapping
 from typing import cast, get_args
 
 from nppac.agents.registry import Preset, get_method
@@ -32,3 +33,13 @@ def preset(task: str, method: str = "nppac", name: str = "default") -> RunConfig
 def default_method(name: str) -> str:
     """The paper's own method with the paper's settings; otherwise the best that was measured."""
     return "nppac" if name == "paper" else "nppac-anchored"
+
+
+def overlaid(base: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """Plain settings with some of them given anew, in each part of them."""
+    merged = {name: value for name, value in base.items() if name != "version"}
+    for name, value in given.items():
+        old = merged.get(name)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        merged[name] = {**cast(dict, old), **cast(dict, value)} if both else value
+    return merged

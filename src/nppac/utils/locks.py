@@ -16,6 +16,10 @@ NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.E
 """What a file system without locks answers."""
 
 
+class DirectoryInUse(UserError):
+    """A directory that another process is at work on."""
+
+
 @contextmanager
 def directory_lock(directory: str | Path) -> Iterator[None]:
     """Create a directory and keep other processes from claiming it; the system ends a dead claim.
@@ -28,7 +32,7 @@ def directory_lock(directory: str | Path) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
-        raise UserError(
+        raise DirectoryInUse(
             f"Another process is at work on {directory}. Wait for it, or choose another directory."
         ) from error
     except OSError as error:
@@ -58,3 +62,19 @@ def check_writable(directory: str | Path) -> None:
 
 def _unusable(directory: str | Path, error: OSError) -> UserError:
     return UserError(f"Cannot use the directory {directory}: {error.strerror or error}.")
+
+
+def is_locked(directory: str | Path) -> bool:
+    """Whether a process has claimed the directory just now; nothing is created."""
+    path = Path(directory) / LOCK_FILE
+    if not path.exists():
+        return False
+    lock = FileLock(path, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False

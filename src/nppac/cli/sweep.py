@@ -1,0 +1,197 @@
+"""Commands for many runs: `sweep`, `sweep status`, and `train --seeds`."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.table import Table
+from rich.text import Text
+
+from nppac.api import default_directory
+from nppac.cli.arguments import Positional
+from nppac.cli.show import console
+from nppac.sweeps.plan import Plan, PlannedRun, expand
+from nppac.sweeps.plan_file import PlanFile, read_plan_file
+from nppac.sweeps.rates import estimate, measured_runs, total_seconds
+from nppac.sweeps.seeds import parse_seeds
+from nppac.sweeps.status import RunStatus
+from nppac.sweeps.sweep import (
+    SweepOptions,
+    local_root,
+    local_shares,
+    run_sweep,
+    sweep_status,
+)
+from nppac.sweeps.table import duration, status_table
+from nppac.training.config import RunConfig
+from nppac.training.signals import exit_code
+from nppac.utils.errors import UserError
+from nppac.utils.yaml_reader import parse_yaml
+
+PlanPath = Annotated[Positional[Path | None], tyro.conf.arg(metavar="PLAN.yaml")]
+Location = Annotated[Positional[str], tyro.conf.arg(metavar="DIR")]
+Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")]
+Word = Annotated[str | None, tyro.conf.arg(metavar="TEXT")]
+Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
+Settings = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE...")]
+MEASURED = ("runs", "results")
+"""Where finished runs are looked for, to tell how long others will take."""
+
+
+def sweep_command(
+    plan: PlanPath = None,
+    methods: Names = (),
+    tasks: Names = (),
+    references: Names = (),
+    seeds: Annotated[str | None, tyro.conf.arg(metavar="0..4")] = None,
+    settings: Settings = (),
+    out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None,
+    dry_run: bool = False,
+    engine: str = "local",
+    address: Word = None,
+    workers: Count = None,
+    threads: Count = None,
+    gpus: float = 0.0,
+    retries: int = 1,
+) -> None:
+    """Train many runs: methods x tasks x references x seeds, side by side.
+
+    A plan says what to run; flags add to it or replace it:
+
+        methods: [nppac-anchored, nppac, sac]
+        tasks: {door: {demos: door.npz}, pen: {demos: pen.npz}}
+        seeds: 0..4
+        settings: {steps: 15000, gp.kernel: auto}
+        variants: {base: {}, strong: {temperature: 1.0}}
+
+    Settings have the names of `nppac train`'s flags and of config.json. The same command again
+    leaves finished runs alone, continues those that were interrupted from their checkpoints, and
+    tries failed ones again. `nppac sweep status DIR` shows how far they are.
+
+    Args:
+        plan: A YAML file; docs/sweeps.md explains its keys.
+        methods: Methods, as `nppac methods` lists them.
+        tasks: Tasks, as `nppac tasks` lists them.
+        references: References; by default each method's own.
+        seeds: Seeds, such as 0..4 (both included) or 0,2,5.
+        settings: Settings of all runs, such as steps=15000 demos=door.npz.
+        out: Directory of the sweep, or a URL that fsspec knows; by default runs/NAME-OF-THE-PLAN.
+        dry_run: Show the runs and the time that they will take, and do nothing else.
+        engine: local: processes on this machine. ray: a Ray cluster.
+        address: Of the Ray cluster, such as auto or 10.0.0.1:6379.
+        workers: Runs side by side on this machine; by default as many as the cores allow.
+        threads: Cores of each run; by default the cores are divided among the runs, with Ray 1.
+        gpus: GPUs of each run, with Ray.
+        retries: How often a run that fails is tried again.
+
+    """
+    found = _chosen(plan, methods, tasks, references, seeds, settings)
+    location = out or found.out
+    options = SweepOptions(engine, address, workers, threads or found.threads, gpus, retries)
+    runs = expand(found.plan, local_root(location))
+    if dry_run:
+        show_plan(runs, location, options)
+    else:
+        finish_sweep(runs, location, options)
+
+
+def _chosen(
+    path: Path | None,
+    methods: Sequence[str],
+    tasks: Sequence[str],
+    references: Sequence[str],
+    seeds: str | None,
+    settings: Sequence[str],
+) -> PlanFile:
+    if path is None and not (methods and tasks):
+        raise UserError("Give a plan, or both --methods and --tasks. `nppac sweep --help` has one.")
+    if path is None:
+        file = PlanFile(Plan({}, {}, parse_seeds("0..2"), where="The sweep"), "runs/sweep")
+    else:
+        file = read_plan_file(path)
+    old = file.plan
+    plan = replace(
+        old,
+        methods={name: {} for name in methods} or old.methods,
+        tasks={name: {} for name in tasks} or old.tasks,
+        references=tuple(references) or old.references,
+        seeds=old.seeds if seeds is None else parse_seeds(seeds, "--seeds"),
+        settings={**old.settings, **_settings(settings)},
+    )
+    return replace(file, plan=plan)
+
+
+def _settings(words: Sequence[str]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for text in words:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UserError(f"--set {text}: write NAME=VALUE, such as steps=15000.")
+        found[name] = parse_yaml(value, f"--set {name}")
+    return found
+
+
+def status_command(directory: Location) -> None:
+    """Show how far the runs of a sweep are, read from its directory.
+
+    Args:
+        directory: Directory or URL of the sweep, as `nppac sweep --out` had it; --help says more.
+
+    """
+    states = sweep_status(directory)
+    console().print(status_table(states))
+    _tell_failures(states)
+
+
+def sweep_over_seeds(config: RunConfig, seeds: str, out: Path | None) -> None:
+    """`nppac train --seeds`: the same run with each seed."""
+    single = default_directory(config)
+    root = out or single.with_name(single.name.removesuffix(f"-seed{config.seed}"))
+    runs = tuple(
+        PlannedRun(name, replace(config, seed=seed), root / name)
+        for seed in parse_seeds(seeds, "--seeds")
+        for name in [default_directory(replace(config, seed=seed)).name]
+    )
+    finish_sweep(runs, str(root), SweepOptions())
+
+
+def finish_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> None:
+    """Run a sweep and show what came of it; exits with 1 if a run failed."""
+    try:
+        states = run_sweep(runs, location, options)
+    except KeyboardInterrupt as stop:
+        print("Stopped. The same command continues.", file=sys.stderr)
+        raise SystemExit(exit_code(stop)) from None
+    console().print(status_table(states))
+    _tell_failures(states)
+    print(f"Compare them with: nppac report {shlex.quote(location)}")
+    if any(state.state != "finished" for state in states):
+        raise SystemExit(1)
+
+
+def _tell_failures(states: Sequence[RunStatus]) -> None:
+    for state in states:
+        if state.state == "failed":
+            print(f"{state.name} failed: {state.reason}", file=sys.stderr)
+
+
+def show_plan(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> None:
+    """The runs of a plan, with the time that runs like them have taken."""
+    known = measured_runs(dict.fromkeys([local_root(location), *map(Path, MEASURED)]))
+    table = Table("run", "reference", "steps", "time", "rate from")
+    for run in runs:
+        found = estimate(run.config, known)
+        time, source = ("unknown", "") if found is None else (duration(found.seconds), found.source)
+        steps = f"{run.config.schedule.steps:,}"
+        table.add_row(Text(run.name), Text(run.config.reference), steps, time, Text(source))
+    out = console()
+    out.print(table)
+    side = len(local_shares(len(runs), options)) if options.engine == "local" else 1
+    total = total_seconds(runs, known, side)
+    what = "unknown: runs like some of these were never timed" if total is None else duration(total)
+    how = f"{side} side by side" if options.engine == "local" else "one after the other"
+    print(f"{len(runs)} runs in {location}; time, {how}: {what}.")

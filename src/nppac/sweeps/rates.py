@@ -1,0 +1,89 @@
+"""How long a plan will take, from the rates of runs that are on the disk."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nppac.sweeps.plan import PlannedRun
+from nppac.training.config import RunConfig
+from nppac.training.directory import CONFIG_FILE, SUMMARY_FILE
+from nppac.utils.errors import UserError
+from nppac.utils.files import read_json
+
+MOST_RECORDS = 2_000
+DECISIVE = ("batch_size", "updates_per_step", "utd_ratio", "num_qs")
+"""Settings that the time of a step hangs on most."""
+
+
+class Measured(NamedTuple):
+    """A run that was timed."""
+
+    task: str
+    method: str
+    seconds_per_step: float
+    decisive: tuple[object, ...]
+    folder: Path
+
+
+class Estimate(NamedTuple):
+    """How long one run takes."""
+
+    seconds: float
+    source: str
+    """Where the rate is from."""
+
+
+def measured_runs(folders: Iterable[Path]) -> list[Measured]:
+    """The finished runs below some folders that exist."""
+    found: list[Measured] = []
+    for folder in folders:
+        for path in sorted(folder.rglob(SUMMARY_FILE))[:MOST_RECORDS] if folder.is_dir() else ():
+            run = _measured(path.parent)
+            found += [] if run is None else [run]
+    return found
+
+
+def _measured(directory: Path) -> Measured | None:
+    try:
+        summary, config = (read_json(directory / name) for name in (SUMMARY_FILE, CONFIG_FILE))
+    except UserError:
+        return None
+    if not isinstance(summary, dict) or not isinstance(config, dict):
+        return None
+    steps, seconds = summary.get("env_steps"), summary.get("wall_seconds")
+    if not isinstance(steps, int | float) or not isinstance(seconds, int | float):
+        return None
+    if steps <= 0 or seconds <= 0:
+        return None
+    task, method = str(summary.get("task")), str(summary.get("method"))
+    parts = [config.get(part) for part in ("schedule", "agent")]
+    values = {k: v for part in parts if isinstance(part, dict) for k, v in part.items()}
+    decisive = tuple(values.get(name) for name in DECISIVE)
+    return Measured(task, method, seconds / steps, decisive, directory.parent)
+
+
+def estimate(config: RunConfig, known: Sequence[Measured]) -> Estimate | None:
+    """The time of a run by the median rate of its like; None where nothing like it was timed."""
+    alike = [run for run in known if (run.task, run.method) == (config.task, config.method)]
+    own = tuple(
+        getattr(config.schedule, name, getattr(config.agent, name, None)) for name in DECISIVE
+    )
+    same = [run for run in alike if run.decisive == own]
+    used = same or alike
+    if not used:
+        return None
+    rate = statistics.median(run.seconds_per_step for run in used)
+    folders = ", ".join(sorted({str(run.folder) for run in used})[:2])
+    other = "" if same else ", other batch or updates"
+    count = f"{len(used)} run{'' if len(used) == 1 else 's'}"
+    return Estimate(rate * config.schedule.steps, f"{count} in {folders}{other}")
+
+
+def total_seconds(runs: Sequence[PlannedRun], known: Sequence[Measured], side: int) -> float | None:
+    """The time of all runs, so many side by side; None where the time of one is unknown."""
+    each = [estimate(run.config, known) for run in runs]
+    seconds = [found.seconds for found in each if found is not None]
+    if len(seconds) < len(each):
+        return None
+    return max(sum(seconds) / max(side, 1), max(seconds, default=0.0))

@@ -1,0 +1,111 @@
+"""A sweep from its plan to its end."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from nppac.sweeps.checks import check_runs
+from nppac.sweeps.cores import shares
+from nppac.sweeps.drive import Driver
+from nppac.sweeps.engine import Engine
+from nppac.sweeps.layout import Layout
+from nppac.sweeps.local import LocalEngine
+from nppac.sweeps.plan import PlannedRun
+from nppac.sweeps.record import RunRecord, read_record, write_record
+from nppac.sweeps.status import RunStatus, read_status
+from nppac.sweeps.storage import Copies, copies_of
+from nppac.sweeps.table import showing
+from nppac.training.signals import stopping_at_once
+from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.locks import directory_lock
+from nppac.utils.threads import available_cores
+
+EngineName = Literal["local", "ray"]
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """How a sweep is run; nothing of this changes what it runs."""
+
+    engine: str = "local"
+    address: str | None = None
+    """Of the Ray cluster; None starts one on this machine."""
+    workers: int | None = None
+    """Runs side by side; None means as many as the cores allow."""
+    threads: int | None = None
+    """Cores of each run; None divides the cores among the runs."""
+    gpus: float = 0.0
+    """GPUs of each run, on a Ray cluster."""
+    retries: int = 1
+    """How often a run that fails is tried again."""
+
+    def __post_init__(self) -> None:
+        if self.engine not in get_args(EngineName):
+            raise unknown_name("engine", self.engine, get_args(EngineName))
+        if self.engine == "local" and (self.address is not None or self.gpus):
+            raise UserError("--address and --gpus are of the engine 'ray': add --engine ray.")
+        for name, least in (("workers", 1), ("threads", 1), ("retries", 0), ("gpus", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UserError(f"'{name}' is {value}; it must be at least {least}.")
+        if self.engine == "local" and (self.threads or 1) > len(available_cores()):
+            raise UserError(
+                f"'threads' is {self.threads}, but there are {len(available_cores())} cores."
+            )
+
+
+def run_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> list[RunStatus]:
+    """Bring every run to its end; the states that they have then.
+
+    Finished runs are left alone, and others are continued from their checkpoints.
+    """
+    check_runs(runs)
+    copies = copies_of(location)
+    with stopping_at_once(), directory_lock(Layout(copies.root).folder):
+        copies.pull_states([run.name for run in runs])
+        records = write_record(copies.root, runs)
+        copies.push(Layout(copies.root).plan)
+        driver = Driver(copies, records, options.retries)
+        if driver.left:
+            with showing(lambda active: _states(copies, records, active)) as show:
+                driver.drive(make_engine(copies, len(runs), options), show)
+        return _states(copies, records, ())
+
+
+def make_engine(copies: Copies, runs: int, options: SweepOptions) -> Engine:
+    """The engine that the options name; only Ray's own imports Ray."""
+    location = copies.url or str(copies.root.resolve())
+    if options.engine == "ray":
+        from nppac.sweeps.ray_engine import RayEngine
+
+        return RayEngine(location, options.address, options.threads or 1, options.gpus)
+    return LocalEngine(location, copies.root, local_shares(runs, options))
+
+
+def local_shares(runs: int, options: SweepOptions) -> list[tuple[int, ...]]:
+    """The cores of each worker on this machine."""
+    most = min(runs, options.workers or runs)
+    return shares(available_cores(), most, options.threads)
+
+
+def sweep_status(location: str) -> list[RunStatus]:
+    """The states of a sweep's runs, read from its directory or URL."""
+    copies = copies_of(location)
+    copies.pull_plan()
+    records = read_record(copies.root)
+    copies.pull_states([record.name for record in records])
+    return read_status(copies.root, records, None if copies.url is None else ())
+
+
+def _states(
+    copies: Copies, records: Sequence[RunRecord], active: Collection[str]
+) -> list[RunStatus]:
+    if copies.url is not None:
+        copies.pull_states([record.name for record in records if record.name in active])
+    return read_status(copies.root, records, active)
+
+
+def local_root(location: str) -> Path:
+    """Where the runs of a location are, on this machine."""
+    return copies_of(location).root
