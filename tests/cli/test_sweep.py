@@ -85,7 +85,7 @@ def test_a_failed_run_has_code_1_and_its_reason(plan, capsys):
         ([*PLAN, "--engine", "rya"], "Did you mean 'ray'"),
         ([*PLAN, "--address", "auto"], "add --engine ray"),
         ([*PLAN, "--workers", "0"], "'workers' is 0"),
-        ([*PLAN, "--threads", "9999"], "'threads' is 9999"),
+        ([*PLAN, "--threads-per-run", "9999"], "'threads_per_run' is 9999"),
         ([*PLAN, "--set", "steps"], "write NAME=VALUE"),
         ([*PLAN, "--seeds", "3..1"], "must rise"),
         ([*PLAN, "--tasks", "dor"], "Did you mean 'door'"),

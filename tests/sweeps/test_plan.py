@@ -20,7 +20,7 @@ variants:
   base:
   long: {steps: 30000, network.seed: 7}
 out: runs/mine
-threads: 1
+threads_per_run: 1
 """
 
 
@@ -38,7 +38,7 @@ def test_every_combination_is_one_run(write, tmp_path, demos):
     file = read_plan_file(write(PLAN.replace("DEMOS", str(demos))))
     runs = {run.name: run for run in expand(file.plan, tmp_path)}
     assert len(runs) == 2 * 2 * 2 * 2 * 2
-    assert (file.out, file.threads) == ("runs/mine", 1)
+    assert (file.out, file.threads_per_run) == ("runs/mine", 1)
     run = runs["door-nppac-network-long-seed1"]
     assert run.directory == tmp_path / run.name
     config = run.config
@@ -84,7 +84,7 @@ def test_files_are_looked_for_beside_the_plan(write, tmp_path, demos):
             "'gp.kernel' is given twice",
         ),
         ("methods: [sac]\ntasks: [door]\npreset: papr\n", "Did you mean 'paper'"),
-        ("methods: [sac]\ntasks: [door]\nthreads: 0\n", "'threads' is 0"),
+        ("methods: [sac]\ntasks: [door]\nthreads_per_run: 0\n", "'threads_per_run' is 0"),
         ("methods: [sac]\ntasks: [door]\nreferences: 3\n", "'references' is 3"),
         ("methods: [sac]\ntasks: [door]\nconfig: none.json\n", "There is no file"),
         ("methods: [sac]\ntasks: [door]\nvariants: {a/b: , a-b: }\n", "would be called"),

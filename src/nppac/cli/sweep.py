@@ -54,7 +54,7 @@ def sweep_command(
     engine: str = "local",
     address: Word = None,
     workers: Count = None,
-    threads: Count = None,
+    threads_per_run: Count = None,
     gpus: float = 0.0,
     retries: int = 1,
 ) -> None:
@@ -84,14 +84,15 @@ def sweep_command(
         engine: local: processes on this machine. ray: a Ray cluster.
         address: Of the Ray cluster, such as auto or 10.0.0.1:6379.
         workers: Runs side by side on this machine; by default as many as the cores allow.
-        threads: Cores of each run; by default the cores are divided among the runs, with Ray 1.
+        threads_per_run: Cores of each run; by default they are divided among the runs, with Ray 1.
         gpus: GPUs of each run, with Ray.
         retries: How often a run that fails is tried again.
 
     """
     found = _chosen(plan, methods, tasks, references, seeds, settings)
     location = out or found.out
-    options = SweepOptions(engine, address, workers, threads or found.threads, gpus, retries)
+    threads = threads_per_run or found.threads_per_run
+    options = SweepOptions(engine, address, workers, threads, gpus, retries)
     runs = expand(found.plan, local_root(location))
     if dry_run:
         show_plan(runs, location, options)

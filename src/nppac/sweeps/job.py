@@ -10,7 +10,12 @@ from nppac.demos.for_task import load_task_demos
 from nppac.references import Reference, load_reference
 from nppac.sweeps.journal import What, note
 from nppac.sweeps.layout import Layout
-from nppac.sweeps.record import RunRecord, check_same_settings, config_of, read_record
+from nppac.sweeps.record import (
+    RunRecord,
+    check_same_settings,
+    config_of,
+    read_record,
+)
 from nppac.sweeps.storage import Copies, copies_of
 from nppac.tasks import get_task
 from nppac.training.config import RunConfig

@@ -12,7 +12,7 @@ from nppac.utils.yaml_reader import read_yaml
 
 KEYS = (
     *("out", "preset", "config", "methods", "tasks", "references"),
-    *("seeds", "settings", "variants", "threads"),
+    *("seeds", "settings", "variants", "threads_per_run"),
 )
 
 
@@ -22,7 +22,7 @@ class PlanFile:
 
     plan: Plan
     out: str
-    threads: int | None = None
+    threads_per_run: int | None = None
 
 
 def read_plan_file(path: str | Path) -> PlanFile:
@@ -41,7 +41,7 @@ def read_plan_file(path: str | Path) -> PlanFile:
         folder=Path(path).parent,
     )
     out = word(values, "out", where) or str(Path("runs") / Path(path).stem)
-    return PlanFile(plan, out, count(values, "threads", where))
+    return PlanFile(plan, out, count(values, "threads_per_run", where))
 
 
 def read_mapping(path: str | Path, keys: tuple[str, ...]) -> dict[str, object]:

@@ -75,7 +75,7 @@ class RayEngine:
             most = max((node.get("CPU", 0) for node in nodes), default=0)
             raise UserError(
                 f"No node of the cluster has {threads} CPUs and {gpus:g} GPUs for a run; the "
-                f"largest has {most:g} CPUs. Give fewer --threads or --gpus."
+                f"largest has {most:g} CPUs. Give fewer --threads-per-run or --gpus."
             )
 
     def submit(self, job: Job) -> None:

@@ -51,13 +51,22 @@ def read_record(root: Path) -> tuple[RunRecord, ...]:
     return tuple(_checked(run, path) for run in runs)
 
 
+def recorded_command(root: Path) -> str:
+    """The command that made the plan, for the records of its runs."""
+    stored = read_json(Layout(root).plan)
+    origin = stored.get("provenance") if isinstance(stored, dict) else None
+    command = origin.get("command") if isinstance(origin, dict) else None
+    return command if isinstance(command, str) else "nppac sweep"
+
+
 def _checked(run: object, path: Path) -> RunRecord:
     values = run if isinstance(run, dict) else {}
     name, config, fit = (values.get(key) for key in ("name", "config", "fit"))
-    typed = isinstance(name, str) and isinstance(config, dict) and isinstance(fit, str | None)
-    if typed and Path(name).name == name and (fit is None or fit.isalnum()):
-        return RunRecord(name, config, fit)
-    raise UserError(f"{path} holds a run that is not one: {str(run)[:80]!r}.")
+    if not isinstance(name, str) or not isinstance(config, dict) or Path(name).name != name:
+        raise UserError(f"{path} holds a run that is not one: {str(run)[:80]!r}.")
+    if fit is not None and not (isinstance(fit, str) and fit.isalnum()):
+        raise UserError(f"{path}: the run '{name}' has a 'fit' that is none: {str(fit)[:80]!r}.")
+    return RunRecord(name, config, fit)
 
 
 def _record(run: PlannedRun) -> RunRecord:

@@ -19,7 +19,7 @@ from nppac.sweeps.table import showing
 from nppac.training.signals import stopping_at_once
 from nppac.utils.errors import UserError, unknown_name
 from nppac.utils.locks import directory_lock
-from nppac.utils.threads import available_cores
+from nppac.utils.threads import available_cores, thread_count
 
 EngineName = Literal["local", "ray"]
 
@@ -33,7 +33,7 @@ class SweepOptions:
     """Of the Ray cluster; None starts one on this machine."""
     workers: int | None = None
     """Runs side by side; None means as many as the cores allow."""
-    threads: int | None = None
+    threads_per_run: int | None = None
     """Cores of each run; None divides the cores among the runs."""
     gpus: float = 0.0
     """GPUs of each run, on a Ray cluster."""
@@ -45,14 +45,13 @@ class SweepOptions:
             raise unknown_name("engine", self.engine, get_args(EngineName))
         if self.engine == "local" and (self.address is not None or self.gpus):
             raise UserError("--address and --gpus are of the engine 'ray': add --engine ray.")
-        for name, least in (("workers", 1), ("threads", 1), ("retries", 0), ("gpus", 0)):
+        for name, least in (("workers", 1), ("threads_per_run", 1), ("retries", 0), ("gpus", 0)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UserError(f"'{name}' is {value}; it must be at least {least}.")
-        if self.engine == "local" and (self.threads or 1) > len(available_cores()):
-            raise UserError(
-                f"'threads' is {self.threads}, but there are {len(available_cores())} cores."
-            )
+        wanted, cores = self.threads_per_run or 1, thread_count()
+        if self.engine == "local" and wanted > cores:
+            raise UserError(f"'threads_per_run' is {wanted}, but there are {cores} cores.")
 
 
 def run_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> list[RunStatus]:
@@ -79,14 +78,14 @@ def make_engine(copies: Copies, runs: int, options: SweepOptions) -> Engine:
     if options.engine == "ray":
         from nppac.sweeps.ray_engine import RayEngine
 
-        return RayEngine(location, options.address, options.threads or 1, options.gpus)
+        return RayEngine(location, options.address, options.threads_per_run or 1, options.gpus)
     return LocalEngine(location, copies.root, local_shares(runs, options))
 
 
 def local_shares(runs: int, options: SweepOptions) -> list[tuple[int, ...]]:
     """The cores of each worker on this machine."""
     most = min(runs, options.workers or runs)
-    return shares(available_cores(), most, options.threads)
+    return shares(available_cores()[: thread_count()], most, options.threads_per_run)
 
 
 def sweep_status(location: str) -> list[RunStatus]:

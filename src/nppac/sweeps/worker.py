@@ -5,6 +5,7 @@ Nothing heavy is imported before the process is pinned: libraries count the core
 
 import argparse
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Sequence
@@ -25,9 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     die_with_driver()
     # Here, after the process is pinned.
     from nppac.sweeps.job import Job, do_job
+    from nppac.sweeps.record import recorded_command
+    from nppac.sweeps.storage import copies_of
     from nppac.utils.compilation import keep_compiled_programs
 
     keep_compiled_programs()
+    copies = copies_of(found.location)
+    copies.pull_plan()
+    sys.argv = shlex.split(recorded_command(copies.root))  # what the records of runs name
     return do_job(found.location, Job(found.kind, found.name))
 
 
