@@ -3,7 +3,7 @@ import pytest
 from nppac.sweeps.drive import MOST_LOSSES, Driver
 from nppac.sweeps.job import FAILED, Job
 from nppac.sweeps.journal import read_journal
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.record import write_record
 from nppac.sweeps.status import read_status
 from nppac.sweeps.storage import Copies
@@ -23,7 +23,7 @@ def sweep(root, runs, before=lambda job: "do", retries=1):
 
 
 def events(root, name):
-    return [event.what for event in read_journal(Layout(root).journal(name))]
+    return [event.what for event in read_journal(SweepLayout(root).journal(name))]
 
 
 def test_a_shared_reference_is_fitted_once_and_the_same_command_does_nothing(tmp_path, demos):

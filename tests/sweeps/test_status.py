@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from nppac.sweeps.journal import note, read_journal
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.record import RunRecord, read_record
 from nppac.sweeps.status import RunStatus, run_status
 from nppac.sweeps.table import duration, seconds_left, showing, status_table, summary
@@ -30,9 +30,9 @@ def test_the_states_of_a_run_from_its_files_alone(tmp_path):
     assert state() == "waiting"
     assert state({"key"}) == "fitting"
     assert state({"a"}) == "running"
-    note(Layout(tmp_path).journal("a"), "failed", "no\nreason")
+    note(SweepLayout(tmp_path).journal("a"), "failed", "no\nreason")
     assert (state(), run_status(tmp_path, record()).reason) == ("failed", "no reason")
-    note(Layout(tmp_path).journal("a"), "started")
+    note(SweepLayout(tmp_path).journal("a"), "started")
     with directory_lock(directory):
         (directory / "config.json").write_text("{}")
         assert state() == "running"
@@ -56,13 +56,13 @@ def test_progress_rate_and_result(tmp_path):
 def test_damaged_records_are_refused(tmp_path):
     with pytest.raises(UserError, match="is not the directory of a sweep"):
         read_record(tmp_path)
-    plan = Layout(tmp_path).plan
+    plan = SweepLayout(tmp_path).plan
     plan.parent.mkdir()
     for text in ('{"version": 1, "runs": [{"name": "../a", "config": {}, "fit": null}]}', "[]"):
         plan.write_text(text)
-        with pytest.raises(UserError, match="holds"):
+        with pytest.raises(UserError, match="hold"):
             read_record(tmp_path)
-    journal = Layout(tmp_path).journal("a")
+    journal = SweepLayout(tmp_path).journal("a")
     journal.parent.mkdir()
     journal.write_text('{"what": "exploded"}\n')
     with pytest.raises(UserError, match="no event of a sweep"):

@@ -67,11 +67,11 @@ RAW: dict[str, Callable[[Sequence[str]], None]] = {
     "train": train_command,
     "fit": fit_command,
     "doctor": doctor_command,
+    "sweep": sweep_command,
 }
 """Commands whose flags are the settings of a run, which they parse themselves."""
 COMMANDS: dict[str, Callable[..., None]] = {
     "resume": resume_command,
-    "sweep": sweep_command,
     "sweep status": status_command,
     "compare": compare_command,
     "report": report_command,

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nppac.api import default_directory
-from nppac.cli.arguments import Positional
+from nppac.cli.parsing import parse
 from nppac.cli.show import console
 from nppac.sweeps.plan import Plan, PlannedRun, expand
 from nppac.sweeps.plan_file import PlanFile, read_plan_file
-from nppac.sweeps.rates import estimate, measured_runs, total_seconds
+from nppac.sweeps.rates import estimate, timed_runs, total_seconds
 from nppac.sweeps.seeds import parse_seeds
 from nppac.sweeps.status import RunStatus
 from nppac.sweeps.sweep import (
@@ -32,35 +32,17 @@ from nppac.training.signals import exit_code
 from nppac.utils.errors import UserError
 from nppac.utils.yaml_reader import parse_yaml
 
-PlanPath = Annotated[Positional[Path | None], tyro.conf.arg(metavar="PLAN.yaml")]
-Location = Annotated[Positional[str], tyro.conf.arg(metavar="DIR")]
 Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")]
-Word = Annotated[str | None, tyro.conf.arg(metavar="TEXT")]
-Count = Annotated[int | None, tyro.conf.arg(metavar="N")]
-Settings = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="NAME=VALUE...")]
-MEASURED = ("runs", "results")
+SweepLocation = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DIR")]
+TIMED = ("runs", "results")
 """Where finished runs are looked for, to tell how long others will take."""
 
 
-def sweep_command(
-    plan: PlanPath = None,
-    methods: Names = (),
-    tasks: Names = (),
-    references: Names = (),
-    seeds: Annotated[str | None, tyro.conf.arg(metavar="0..4")] = None,
-    settings: Settings = (),
-    out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None,
-    dry_run: bool = False,
-    engine: str = "local",
-    address: Word = None,
-    workers: Count = None,
-    threads_per_run: Count = None,
-    gpus: float = 0.0,
-    retries: int = 1,
-) -> None:
-    """Train many runs: methods x tasks x references x seeds, side by side.
+@dataclass(frozen=True)
+class SweepArguments:
+    """Train many runs: methods x tasks x references x variants x seeds, side by side.
 
-    A plan says what to run; flags add to it or replace it:
+    A plan says what to run; flags add to it or replace it. For example:
 
         methods: [nppac-anchored, nppac, sac]
         tasks: {door: {demos: door.npz}, pen: {demos: pen.npz}}
@@ -69,59 +51,71 @@ def sweep_command(
         variants: {base: {}, strong: {temperature: 1.0}}
 
     Settings have the names of `nppac train`'s flags and of config.json. The same command again
-    leaves finished runs alone, continues those that were interrupted from their checkpoints, and
-    tries failed ones again. `nppac sweep status DIR` shows how far they are.
-
-    Args:
-        plan: A YAML file; docs/sweeps.md explains its keys.
-        methods: Methods, as `nppac methods` lists them.
-        tasks: Tasks, as `nppac tasks` lists them.
-        references: References; by default each method's own.
-        seeds: Seeds, such as 0..4 (both included) or 0,2,5.
-        settings: Settings of all runs, such as steps=15000 demos=door.npz.
-        out: Directory of the sweep, or a URL that fsspec knows; by default runs/NAME-OF-THE-PLAN.
-        dry_run: Show the runs and the time that they will take, and do nothing else.
-        engine: local: processes on this machine. ray: a Ray cluster.
-        address: Of the Ray cluster, such as auto or 10.0.0.1:6379.
-        workers: Runs side by side on this machine; by default as many as the cores allow.
-        threads_per_run: Cores of each run; by default they are divided among the runs, with Ray 1.
-        gpus: GPUs of each run, with Ray.
-        retries: How often a run that fails is tried again.
-
+    leaves finished runs alone, continues interrupted ones from their checkpoints, and tries failed
+    ones again. `nppac sweep status DIR` shows how far they are.
     """
-    found = _chosen(plan, methods, tasks, references, seeds, settings)
-    location = out or found.out
-    threads = threads_per_run or found.threads_per_run
-    options = SweepOptions(engine, address, workers, threads, gpus, retries)
-    runs = expand(found.plan, local_root(location))
-    if dry_run:
+
+    plan: Annotated[tyro.conf.Positional[Path | None], tyro.conf.arg(metavar="PLAN.yaml")] = None
+    """A plan; docs/sweeps.md explains its keys."""
+    methods: Names = ()
+    """Methods, as `nppac methods` lists them."""
+    tasks: Names = ()
+    """Tasks, as `nppac tasks` lists them."""
+    references: Names = ()
+    """References; by default each method's own."""
+    seeds: Annotated[str | None, tyro.conf.arg(metavar="0..4")] = None
+    """Seeds, such as 0..4 (both included) or 0,2,5; by default 0..2."""
+    set: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME=VALUE...")] = ()
+    """Settings of all runs, such as steps=15000 demos=door.npz."""
+    out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None
+    """Directory of the sweep, or a URL that fsspec knows; by default runs/NAME-OF-THE-PLAN."""
+    dry_run: bool = False
+    """Show the runs and the time that they will take, and do nothing else."""
+    engine: str = "local"
+    """local: processes on this machine. ray: a Ray cluster."""
+    address: str | None = None
+    """Of the Ray cluster, such as auto or 10.0.0.1:6379; by default one on this machine."""
+    workers: int | None = None
+    """Runs side by side on this machine; by default as many as the cores allow."""
+    threads_per_run: int | None = None
+    """Cores of each run; by default they are divided among the runs, with Ray 1."""
+    gpus: float = 0.0
+    """GPUs of each run, with Ray."""
+    retries: int = 1
+    """How often a run that fails is tried again."""
+
+
+def sweep_command(args: Sequence[str]) -> None:
+    """Train many runs side by side: methods x tasks x references x seeds."""
+    given = parse(SweepArguments, args, "nppac sweep")
+    file = chosen_plan(given)
+    location = given.out or file.out
+    threads = given.threads_per_run or file.threads_per_run
+    machines = given.engine, given.address, given.workers
+    options = SweepOptions(*machines, threads, given.gpus, given.retries)
+    runs = expand(file.plan, local_root(location))
+    if given.dry_run:
         show_plan(runs, location, options)
     else:
         finish_sweep(runs, location, options)
 
 
-def _chosen(
-    path: Path | None,
-    methods: Sequence[str],
-    tasks: Sequence[str],
-    references: Sequence[str],
-    seeds: str | None,
-    settings: Sequence[str],
-) -> PlanFile:
-    if path is None and not (methods and tasks):
+def chosen_plan(given: SweepArguments) -> PlanFile:
+    """The plan of the file, with what flags say in place of its own."""
+    if given.plan is None and not (given.methods and given.tasks):
         raise UserError("Give a plan, or both --methods and --tasks. `nppac sweep --help` has one.")
-    if path is None:
+    if given.plan is None:
         file = PlanFile(Plan({}, {}, parse_seeds("0..2"), where="The sweep"), "runs/sweep")
     else:
-        file = read_plan_file(path)
+        file = read_plan_file(given.plan)
     old = file.plan
     plan = replace(
         old,
-        methods={name: {} for name in methods} or old.methods,
-        tasks={name: {} for name in tasks} or old.tasks,
-        references=tuple(references) or old.references,
-        seeds=old.seeds if seeds is None else parse_seeds(seeds, "--seeds"),
-        settings={**old.settings, **_settings(settings)},
+        methods={name: {} for name in given.methods} or old.methods,
+        tasks={name: {} for name in given.tasks} or old.tasks,
+        references=given.references or old.references,
+        seeds=old.seeds if given.seeds is None else parse_seeds(given.seeds, "--seeds"),
+        settings={**old.settings, **_settings(given.set)},
     )
     return replace(file, plan=plan)
 
@@ -136,7 +130,7 @@ def _settings(words: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def status_command(directory: Location) -> None:
+def status_command(directory: SweepLocation) -> None:
     """Show how far the runs of a sweep are, read from its directory.
 
     Args:
@@ -182,7 +176,7 @@ def _tell_failures(states: Sequence[RunStatus]) -> None:
 
 def show_plan(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> None:
     """The runs of a plan, with the time that runs like them have taken."""
-    known = measured_runs(dict.fromkeys([local_root(location), *map(Path, MEASURED)]))
+    known = timed_runs(dict.fromkeys([local_root(location), *map(Path, TIMED)]))
     table = Table("run", "reference", "steps", "time", "rate from")
     for run in runs:
         found = estimate(run.config, known)

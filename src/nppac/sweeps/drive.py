@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from nppac.sweeps.engine import Ended, Engine
 from nppac.sweeps.job import FAILED, FINISHED, STOPPED, Job
 from nppac.sweeps.journal import What, last_reason, note, read_journal
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.record import RunRecord
 from nppac.sweeps.storage import Copies
 from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
@@ -24,7 +24,7 @@ class Driver:
     """Decides what is to be done next; all that is done lies on the disk."""
 
     def __init__(self, copies: Copies, records: Sequence[RunRecord], retries: int):
-        self.copies, self.layout = copies, Layout(copies.root)
+        self.copies, self.layout = copies, SweepLayout(copies.root)
         self.retries = retries
         self.failed: Counter[Job] = Counter()
         self.lost: Counter[Job] = Counter()

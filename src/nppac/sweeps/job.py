@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from nppac.demos.for_task import load_task_demos
 from nppac.references import Reference, load_reference
 from nppac.sweeps.journal import What, note
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.record import (
     RunRecord,
     check_same_settings,
@@ -45,7 +45,7 @@ def do_job(location: str, job: Job) -> int:
     """Do the work and note in the journal what came of it; the code to exit with."""
     copies = copies_of(location)
     copies.pull_plan()
-    journal = Layout(copies.root).journal(job.name)
+    journal = SweepLayout(copies.root).journal(job.name)
     work = _fit if job.kind == "fit" else _run
     try:
         what, reason, code = work(copies, job.name, journal), "", FINISHED
@@ -67,7 +67,7 @@ def _note(copies: Copies, journal: Path, what: What, reason: str = "") -> None:
 
 
 def _fit(copies: Copies, key: str, journal: Path) -> What:
-    layout = Layout(copies.root)
+    layout = SweepLayout(copies.root)
     path = layout.reference(key)
     copies.pull(path)
     if path.exists():
@@ -125,6 +125,6 @@ def _shared(copies: Copies, record: RunRecord, config: RunConfig) -> Reference |
     """The reference that was fitted for several runs; None where nothing is fitted."""
     if record.fit is None:
         return None
-    path = Layout(copies.root).reference(record.fit)
+    path = SweepLayout(copies.root).reference(record.fit)
     copies.pull(path)
     return load_reference(path, trusted=config.reference)

@@ -53,10 +53,11 @@ def read_journal(path: Path) -> list[Event]:
 def _event(line: bytes, path: Path) -> Event:
     found = parse_json(line, str(path))
     kinds = {"what": str, "reason": str, "host": str, "pid": int, "time": int | float}
-    right = isinstance(found, dict) and all(isinstance(found.get(k), v) for k, v in kinds.items())
-    if not right or found["what"] not in get_args(What):
+    values = found if isinstance(found, dict) else {}
+    typed = all(isinstance(values.get(name), kind) for name, kind in kinds.items())
+    if not typed or values["what"] not in get_args(What):
         raise UserError(f"{path} holds a line that is no event of a sweep: {line[:60]!r}.")
-    return Event(**{name: found[name] for name in Event._fields})
+    return Event(**{name: values[name] for name in Event._fields})
 
 
 def failures(events: Sequence[Event]) -> int:

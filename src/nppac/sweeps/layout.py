@@ -8,7 +8,7 @@ FOLDER = ".sweep"
 
 
 @dataclass(frozen=True)
-class Layout:
+class SweepLayout:
     """Where a sweep keeps what."""
 
     root: Path

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nppac.sweeps.engine import Ended
 from nppac.sweeps.job import Job
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.utils.threads import thread_environment
 
 POLL_SECONDS = 0.1
@@ -30,7 +30,7 @@ def start_worker(location: str, root: Path, job: Job, cores: Sequence[int]) -> s
     Its standard input is a pipe that closes with this process. In a process group of its own,
     Ctrl-C reaches it through the driver alone.
     """
-    log = Layout(root).log(job.name)
+    log = SweepLayout(root).log(job.name)
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "ab") as out:
         return subprocess.Popen(

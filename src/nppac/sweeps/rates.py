@@ -16,7 +16,7 @@ DECISIVE = ("batch_size", "updates_per_step", "utd_ratio", "num_qs")
 """Settings that the time of a step hangs on most."""
 
 
-class Measured(NamedTuple):
+class TimedRun(NamedTuple):
     """A run that was timed."""
 
     task: str
@@ -26,7 +26,7 @@ class Measured(NamedTuple):
     folder: Path
 
 
-class Estimate(NamedTuple):
+class TimeEstimate(NamedTuple):
     """How long one run takes."""
 
     seconds: float
@@ -34,17 +34,17 @@ class Estimate(NamedTuple):
     """Where the rate is from."""
 
 
-def measured_runs(folders: Iterable[Path]) -> list[Measured]:
+def timed_runs(folders: Iterable[Path]) -> list[TimedRun]:
     """The finished runs below some folders that exist."""
-    found: list[Measured] = []
+    found: list[TimedRun] = []
     for folder in folders:
         for path in sorted(folder.rglob(SUMMARY_FILE))[:MOST_RECORDS] if folder.is_dir() else ():
-            run = _measured(path.parent)
+            run = _timed(path.parent)
             found += [] if run is None else [run]
     return found
 
 
-def _measured(directory: Path) -> Measured | None:
+def _timed(directory: Path) -> TimedRun | None:
     try:
         summary, config = (read_json(directory / name) for name in (SUMMARY_FILE, CONFIG_FILE))
     except UserError:
@@ -60,10 +60,10 @@ def _measured(directory: Path) -> Measured | None:
     parts = [config.get(part) for part in ("schedule", "agent")]
     values = {k: v for part in parts if isinstance(part, dict) for k, v in part.items()}
     decisive = tuple(values.get(name) for name in DECISIVE)
-    return Measured(task, method, seconds / steps, decisive, directory.parent)
+    return TimedRun(task, method, seconds / steps, decisive, directory.parent)
 
 
-def estimate(config: RunConfig, known: Sequence[Measured]) -> Estimate | None:
+def estimate(config: RunConfig, known: Sequence[TimedRun]) -> TimeEstimate | None:
     """The time of a run by the median rate of its like; None where nothing like it was timed."""
     alike = [run for run in known if (run.task, run.method) == (config.task, config.method)]
     own = tuple(
@@ -77,10 +77,10 @@ def estimate(config: RunConfig, known: Sequence[Measured]) -> Estimate | None:
     folders = ", ".join(sorted({str(run.folder) for run in used})[:2])
     other = "" if same else ", other batch or updates"
     count = f"{len(used)} run{'' if len(used) == 1 else 's'}"
-    return Estimate(rate * config.schedule.steps, f"{count} in {folders}{other}")
+    return TimeEstimate(rate * config.schedule.steps, f"{count} in {folders}{other}")
 
 
-def total_seconds(runs: Sequence[PlannedRun], known: Sequence[Measured], side: int) -> float | None:
+def total_seconds(runs: Sequence[PlannedRun], known: Sequence[TimedRun], side: int) -> float | None:
     """The time of all runs, so many side by side; None where the time of one is unknown."""
     each = [estimate(run.config, known) for run in runs]
     seconds = [found.seconds for found in each if found is not None]

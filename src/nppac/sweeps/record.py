@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nppac.references import given_reference
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.plan import PlannedRun
 from nppac.training.config import NOTES, RunConfig, config_from, plain_config, to_json
 from nppac.training.directory import CONFIG_FILE
 from nppac.utils.errors import UserError
-from nppac.utils.files import read_json, write_json
+from nppac.utils.files import read_json_object, write_json
 from nppac.utils.provenance import provenance
 
 VERSION = 1
@@ -35,17 +35,17 @@ def write_record(root: Path, runs: Sequence[PlannedRun]) -> tuple[RunRecord, ...
         check_same_settings(root / record.name, record.config)
     listed = [vars(record) for record in records]
     facts = {"version": VERSION, "provenance": provenance(), "runs": listed}
-    write_json(Layout(root).plan, facts)
+    write_json(SweepLayout(root).plan, facts)
     return records
 
 
 def read_record(root: Path) -> tuple[RunRecord, ...]:
     """The runs of a sweep's directory."""
-    path = Layout(root).plan
+    path = SweepLayout(root).plan
     if not path.is_file():
         raise UserError(f"{root} is not the directory of a sweep: it has no {path.name} of one.")
-    stored = read_json(path)
-    runs = stored.get("runs") if isinstance(stored, dict) else None
+    stored = read_json_object(path)
+    runs = stored.get("runs")
     if not isinstance(runs, list) or stored.get("version") != VERSION:
         raise UserError(f"{path} holds no plan of this version of nppac.")
     return tuple(_checked(run, path) for run in runs)
@@ -53,8 +53,7 @@ def read_record(root: Path) -> tuple[RunRecord, ...]:
 
 def recorded_command(root: Path) -> str:
     """The command that made the plan, for the records of its runs."""
-    stored = read_json(Layout(root).plan)
-    origin = stored.get("provenance") if isinstance(stored, dict) else None
+    origin = read_json_object(SweepLayout(root).plan).get("provenance")
     command = origin.get("command") if isinstance(origin, dict) else None
     return command if isinstance(command, str) else "nppac sweep"
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.sweeps.journal import failures, last_reason, read_journal
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.record import RunRecord
 from nppac.training.directory import CONFIG_FILE, SUMMARY_FILE
 from nppac.utils.errors import UserError
 from nppac.utils.locks import is_locked
 
-State = Literal["waiting", "fitting", "running", "stopped", "failed", "finished"]
+RunState = Literal["waiting", "fitting", "running", "stopped", "failed", "finished"]
 RECENT = 5
 """Epochs that the rate of a run is taken from."""
 
@@ -25,7 +25,7 @@ class RunStatus:
     """Where a run stands."""
 
     name: str
-    state: State
+    state: RunState
     steps: int
     """Environment steps done."""
     total: int
@@ -59,7 +59,7 @@ def read_status(
 def run_status(root: Path, record: RunRecord, active: Collection[str] | None = None) -> RunStatus:
     """The state of one run."""
     directory = root / record.name
-    events = read_journal(Layout(root).journal(record.name))
+    events = read_journal(SweepLayout(root).journal(record.name))
     steps, rate, score = _progress(directory / METRICS_FILE)
     return RunStatus(
         name=record.name,
@@ -73,7 +73,9 @@ def run_status(root: Path, record: RunRecord, active: Collection[str] | None = N
     )
 
 
-def _state(directory: Path, record: RunRecord, active: Collection[str] | None, last: str) -> State:
+def _state(
+    directory: Path, record: RunRecord, active: Collection[str] | None, last: str
+) -> RunState:
     if (directory / SUMMARY_FILE).exists():
         return "finished"
     if is_locked(directory) if active is None else record.name in active:

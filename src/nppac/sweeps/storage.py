@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nppac.evaluation.metrics import METRICS_FILE
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE, SUMMARY_FILE
 from nppac.training.loop import Callback
 from nppac.utils.errors import UserError
@@ -36,7 +36,7 @@ class Copies:
 
     def pull_plan(self) -> None:
         """Fetch the expanded plan."""
-        self.pull(Layout(self.root).plan)
+        self.pull(SweepLayout(self.root).plan)
 
     def pull(self, path: Path) -> None:
         """Fetch a file, or a directory with what is in it."""
@@ -82,7 +82,7 @@ class Copies:
         for name in names:
             for path in (self.root / name / file for file in SMALL):
                 self.pull(path)
-            self.pull(Layout(self.root).journal(name))
+            self.pull(SweepLayout(self.root).journal(name))
 
     def after_checkpoints(self, directory: Path) -> Callback | None:
         """What a run calls after every epoch, to copy each new checkpoint."""

@@ -9,7 +9,7 @@ from nppac.sweeps.checks import check_runs
 from nppac.sweeps.cores import shares
 from nppac.sweeps.drive import Driver
 from nppac.sweeps.engine import Engine
-from nppac.sweeps.layout import Layout
+from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.local import LocalEngine
 from nppac.sweeps.plan import PlannedRun
 from nppac.sweeps.record import RunRecord, read_record, write_record
@@ -61,10 +61,10 @@ def run_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOptions) 
     """
     check_runs(runs)
     copies = copies_of(location)
-    with stopping_at_once(), directory_lock(Layout(copies.root).folder):
+    with stopping_at_once(), directory_lock(SweepLayout(copies.root).folder):
         copies.pull_states([run.name for run in runs])
         records = write_record(copies.root, runs)
-        copies.push(Layout(copies.root).plan)
+        copies.push(SweepLayout(copies.root).plan)
         driver = Driver(copies, records, options.retries)
         if driver.left:
             with showing(lambda active: _states(copies, records, active)) as show:

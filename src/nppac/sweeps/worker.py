@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from nppac.utils.threads import pin_to
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def work(argv: Sequence[str] | None = None) -> int:
     """Do one job; the code to exit with."""
     parser = argparse.ArgumentParser(prog="python -m nppac.sweeps.worker")
     parser.add_argument("location", help="directory or URL of the sweep")
@@ -52,4 +52,4 @@ def die_with_driver() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(work())
