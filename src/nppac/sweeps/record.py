@@ -69,7 +69,7 @@ def _checked(run: object, path: Path) -> RunRecord:
 
 
 def _record(run: PlannedRun) -> RunRecord:
-    return RunRecord(run.name, to_json(run.config), fit_key(run.config))
+    return RunRecord(run.name, to_json(run.config), shared_fit(run.config))
 
 
 def config_of(record: RunRecord) -> RunConfig:
@@ -77,7 +77,7 @@ def config_of(record: RunRecord) -> RunConfig:
     return config_from(record.config, f"The planned run '{record.name}'")
 
 
-def fit_key(config: RunConfig) -> str | None:
+def shared_fit(config: RunConfig) -> str | None:
     """A short name of all that decides a fit; None where the reference is not fitted."""
     if config.reference == "uniform" or given_reference(config.reference) is not None:
         return None
