@@ -1,6 +1,4 @@
 import os
-import subprocess
-import sys
 import time
 import tracemalloc
 
@@ -11,16 +9,19 @@ from nppac.utils.errors import UserError
 
 from .hostile_arrays import NPY, npz_entries, with_bomb
 from .hostile_hdf5 import SECRET, hdf5_entries, minari_entries
+from .inspected import inspected
 
 HOSTILE_FILES = NPY | npz_entries() | hdf5_entries() | minari_entries()
+INSPECTED = (
+    "npy: literal that nests",
+    "npz: bomb",
+    "npz: JSON with markup for a name",
+    "HDF5: values in another file",
+    "HDF5: chunk that is a bomb",
+    "Minari: environment to be made for both",
+)
 MEMORY = 3 * 2**30
 """Address space, most of which is libraries that reserve what they do not use."""
-LIMITED = f"""
-import resource
-resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
-from nppac.cli import main
-main()
-"""
 
 
 def test_there_are_many():
@@ -58,32 +59,27 @@ def test_what_is_not_needed_is_not_unpacked(tmp_path):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "npy: literal that nests",
-        "npz: bomb",
-        "npz: JSON with markup for a name",
-        "HDF5: values in another file",
-        "HDF5: chunk that is a bomb",
-        "Minari: environment to be made for both",
-    ],
-)
-def test_the_command_line_says_one_line(name, tmp_path):
-    path = HOSTILE_FILES[name](tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, "demos", "inspect", path.name],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stderr.startswith(f"error: {path.name}")
-    assert done.stderr.count("\n") == 1
-    assert SECRET[:10] not in done.stdout + done.stderr
-    assert not (tmp_path / "executed").exists()
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory):
+    """For each file, its path and how `nppac demos inspect` of it ended, out of memory early."""
+    paths = {name: HOSTILE_FILES[name](tmp_path_factory.mktemp("hostile")) for name in INSPECTED}
+    return {
+        name: (path, end)
+        for (name, path), end in zip(
+            paths.items(), inspected(paths.values(), memory=MEMORY), strict=True
+        )
+    }
+
+
+@pytest.mark.parametrize("name", INSPECTED)
+def test_the_command_line_says_one_line(name, ends):
+    path, end = ends[name]
+    assert end.code == 1, end.stderr
+    assert end.stdout == ""
+    assert end.stderr.startswith(f"error: {path.name}")
+    assert end.stderr.count("\n") == 1
+    assert SECRET[:10] not in end.stderr
+    assert not (path.parent / "executed").exists()
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path):

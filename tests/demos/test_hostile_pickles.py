@@ -12,6 +12,7 @@ from nppac.demos import load_demos
 from nppac.utils.errors import UserError
 
 from .hostile import HOSTILE, NDARRAY_OVER_ADDRESSES
+from .inspected import inspected
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
@@ -42,18 +43,11 @@ def test_hostile_file_is_the_users_error_at_once(name, outcomes):
 
 def test_hostile_file_does_not_end_the_command_line(tmp_path):
     (tmp_path / "d.pickle").write_bytes(NDARRAY_OVER_ADDRESSES)
-    program = [sys.executable, "-c", "from nppac.cli import main; main()"]
-    done = subprocess.run(
-        [*program, "demos", "inspect", "d.pickle"],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("error: d.pickle: refused to call 'ndarray'")
-    assert done.stderr.count("\n") == 1
+    (end,) = inspected([tmp_path / "d.pickle"])
+    assert end.code == 1
+    assert end.stdout == ""
+    assert end.stderr.startswith("error: d.pickle: refused to call 'ndarray'")
+    assert end.stderr.count("\n") == 1
 
 
 def test_operations_that_arrays_do_not_need_are_refused_by_name(tmp_path):
