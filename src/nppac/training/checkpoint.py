@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.agents.base import State
+from nppac.agents.base import Agent, State
 from nppac.agents.replay import Replay, filled_arrays, restore
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
 from nppac.types import AnyArray, ReferenceStats
@@ -52,10 +52,15 @@ def save_checkpoint(path: str | Path, progress: Progress, state: State, replay: 
     write_arrays(path, arrays, keep=Path(path).with_name(PREVIOUS_FILE))
 
 
+def state_shapes(agent: Agent, obs_dim: int, action_dim: int) -> State:
+    """The shapes and types of an agent's state, found without computing or compiling anything."""
+    return jax.eval_shape(lambda key: agent.init(key, obs_dim, action_dim), jax.random.key(0))
+
+
 def load_checkpoint(
     path: str | Path, state: State, replay: Replay
 ) -> tuple[Progress, State, Replay]:
-    """Read a checkpoint into the shapes of a fresh `state` and an empty `replay`."""
+    """Read a checkpoint into the shapes of a `state` and an empty `replay`."""
     arrays = _read(path)
     _check_finite(path, arrays, "replay/")
     _check_finite(path, arrays, "state/")
@@ -160,9 +165,12 @@ def _named_leaves(tree: State) -> list[tuple[str, AnyArray]]:
 
 
 def require_finite(state: State) -> None:
-    """Refuse networks that the last updates have broken: no mean of measurements shows that yet."""
+    """Refuse networks that the last updates have broken: no mean of measurements shows that yet.
+
+    By NumPy: JAX would compile two programs for every shape of an array.
+    """
     for name, leaf in _named_leaves(state):
-        if jnp.issubdtype(leaf.dtype, jnp.floating) and not jnp.isfinite(leaf).all():
+        if jnp.issubdtype(leaf.dtype, jnp.floating) and not np.isfinite(leaf).all():
             raise UserError(
                 f"Training diverged: {name} became NaN or infinite. The checkpoint before it is "
                 "kept. A reference whose variance is nearly zero does this: use the GP, a "
@@ -171,7 +179,7 @@ def require_finite(state: State) -> None:
 
 
 def _refill(path: str | Path, state: State, arrays: dict[str, np.ndarray]) -> State:
-    def leaf(key_path: jax.tree_util.KeyPath, fresh: AnyArray) -> jax.Array:
+    def leaf(key_path: jax.tree_util.KeyPath, fresh: AnyArray | jax.ShapeDtypeStruct) -> jax.Array:
         stored = arrays.get(f"state/{jax.tree_util.keystr(key_path)}")
         if stored is None or stored.shape != fresh.shape:
             raise UserError(

@@ -19,7 +19,13 @@ from nppac.evaluation.evaluate import Evaluation, evaluate_in
 from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
 from nppac.references.cache import remembering
 from nppac.tasks.rollout import collect, episode_seeds
-from nppac.training.checkpoint import Progress, load_newest, require_finite, save_checkpoint
+from nppac.training.checkpoint import (
+    Progress,
+    load_newest,
+    require_finite,
+    save_checkpoint,
+    state_shapes,
+)
 from nppac.training.directory import CHECKPOINT_FILE
 from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
 from nppac.training.problem import Problem
@@ -93,14 +99,15 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     shown = 0 if demos is None or not schedule.demos_in_replay else demos.capacity
     capacity = min(schedule.replay_capacity, schedule.steps + shown)
     replay = empty_replay(capacity, problem.obs_dim, problem.action_dim)
-    state = agent.init(random_stream(seed, "init"), problem.obs_dim, problem.action_dim)
-    found = load_newest(directory, state, replay)
+    sizes = problem.obs_dim, problem.action_dim
+    found = load_newest(directory, state_shapes(agent, *sizes), replay)
     if found is not None:
         progress, state, replay = found
         rewind(directory / METRICS_FILE, progress.env_steps)
         return Run(progress, state, replay, demos)
     began = time.monotonic()
     _forget_unsaved_start(directory)
+    state = agent.init(random_stream(seed, "init"), *sizes)
     if schedule.pretrain_epochs:
         state = pretrain_on_demos(problem, agent, schedule, seed, state)
     if demos is not None and schedule.demos_in_replay:
@@ -111,7 +118,7 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     row = _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
     progress = Progress(updates=schedule.offline_updates if demos is not None else 0)
     run = _tick(Run(progress, state, replay, demos), began)
-    own = metric_names(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
+    own = metric_names(agent, *sizes, problem.reference.family)
     append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)}, own)
     save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
     return run

@@ -4,7 +4,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import jax
 import numpy as np
 
 from nppac.agents.base import Agent, State
@@ -16,7 +15,7 @@ from nppac.tasks import (
     obs_dim,
 )
 from nppac.tasks.rollout import Act
-from nppac.training.checkpoint import load_state, newest_readable
+from nppac.training.checkpoint import load_state, newest_readable, state_shapes
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import REFERENCE_FILE
 from nppac.training.updates import ReferenceQuery, greedy_policy
@@ -51,8 +50,8 @@ def load_trained_run(
     config = read_config(directory, trust=trust)
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
-    fresh: State = agent.init(jax.random.key(0), obs_dim(env), action_dim(env))
-    found = newest_readable(Path(directory), lambda path: load_state(path, fresh))
+    shapes = state_shapes(agent, obs_dim(env), action_dim(env))
+    found = newest_readable(Path(directory), lambda path: load_state(path, shapes))
     if found is None:
         raise UserError(
             f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
