@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Without bytecode files every process that a test starts would compile the whole package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: train test test-all lint bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations

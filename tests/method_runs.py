@@ -38,7 +38,11 @@ def stacked(batch):
 
 
 def train_on_demos(agent, directory):
-    """A short run with rewarded demonstrations in the replay, and its metrics."""
+    """A short run with rewarded demonstrations in the replay, and its metrics.
+
+    Learning offline takes as many updates as an epoch, from as many rows as the replay has: what is
+    compiled for the one serves the other.
+    """
     spec = get_task(TASK)
     demos = tuple(rollout([make_env(spec)], expert, range(3)))
     problem = Problem(
@@ -49,6 +53,11 @@ def train_on_demos(agent, directory):
         obs_dim=OBS_DIM,
         action_dim=ACTION_DIM,
     )
-    schedule = replace(SCHEDULE, demos_in_replay=True, offline_updates=10)
+    schedule = replace(
+        SCHEDULE,
+        demos_in_replay=True,
+        offline_updates=SCHEDULE.updates_per_epoch,
+        replay_capacity=sum(map(len, demos)),
+    )
     run = train_to_end(problem, agent, schedule, 0, directory)
     return run, load_metrics(directory / "metrics.csv")
