@@ -5,11 +5,9 @@ KL-regularised actor-critic against it. The reference is a Gaussian process post
 predictive variance grows away from the data instead of collapsing.
 """
 
-import importlib
-from typing import TYPE_CHECKING
-
 from nppac.utils.version import VERSION
 
+TYPE_CHECKING = False  # as in `typing`, whose import an impatient Ctrl-C would find unfinished
 if TYPE_CHECKING:
     from nppac.api import (
         RunConfig,
@@ -59,6 +57,8 @@ def __getattr__(name: str) -> object:
     """Import a name when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'nppac' has no attribute {name!r}")
+    import importlib
+
     return getattr(importlib.import_module(_LIGHT.get(name, "nppac.api")), name)
 
 

@@ -30,3 +30,11 @@ def test_the_nearest_path_is_suggested_where_one_is_near(tmp_path):
     assert nearest_path(tmp_path / "dor-seed0") == f" Did you mean '{tmp_path / 'door-seed0'}'?"
     assert nearest_path(tmp_path / "xyz") == ""
     assert nearest_path(tmp_path / "absent" / "door-seed0") == ""
+
+
+def test_what_a_terminal_would_obey_is_escaped():
+    message = "d.npz: '\x1b[2J\u202e\ud800\n' is none; ü and 中 are."
+    assert str(UserError(message)) == (
+        r"d.npz: '\x1b[2J\u202e\ud800\n' is none; ü and 中 are."
+    )
+    assert str(UserError(message)).isprintable()

@@ -1,11 +1,8 @@
 """The command line; only this package knows how arguments are parsed."""
 
-import sys
+from nppac.cli.starting import EndingAtOnce
 
-try:
+with EndingAtOnce():
     from nppac.cli.main import main
-except KeyboardInterrupt:  # the imports take seconds
-    print("Stopped.", file=sys.stderr)
-    raise SystemExit(130) from None
 
 __all__ = ["main"]

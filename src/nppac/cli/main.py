@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from nppac.cli.starting import EndingAtOnce
 from nppac.utils.errors import UserError
 from nppac.utils.threads import bounded_threads, checked_count
 from nppac.utils.version import VERSION
@@ -20,9 +21,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             return
         threads, rest = split_threads(args)
         with bounded_threads(threads):  # before the libraries start their threads
-            # Here, because it takes seconds to import what a command needs.
-            from nppac.cli.commands import run_command
-
+            with EndingAtOnce():  # it takes seconds to import what a command needs
+                from nppac.cli.commands import run_command
             run_command(rest, owns_process=argv is None)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

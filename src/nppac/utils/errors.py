@@ -4,9 +4,20 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from nppac.utils.text import printable
+
 
 class UserError(Exception):
-    """A mistake in what the program was given; the command line prints it without a traceback."""
+    """A mistake in what the program was given; the command line prints it without a traceback.
+
+    Messages quote files, and a file may hold what commands a terminal: that is escaped here.
+    """
+
+    keep = ""
+    """Characters that are left as they are, although they do not print."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(printable(message, self.keep))
 
 
 def check_seed(seed: int) -> None:

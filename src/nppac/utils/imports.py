@@ -12,7 +12,9 @@ from nppac.utils.errors import UserError
 
 
 class FailedEnvironment(UserError):
-    """An environment raised an error, or tried to end the process."""
+    """An environment raised an error, or tried to end the process; with its traceback."""
+
+    keep = "\n"
 
 
 def own_traceback(error: BaseException) -> str:

@@ -4,10 +4,19 @@ import reprlib
 from collections.abc import Iterable
 
 
+def printable(text: str, keep: str = "") -> str:
+    """The text with what a terminal would obey, or cannot show, written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
+    )
+
+
 def brief(error: Exception, length: int = 150) -> str:
     """One short line of what an error says, which may quote all of a file."""
-    text = " ".join(str(error)[:length].split())
-    return text if text.isprintable() and text else type(error).__name__
+    text = printable(" ".join(str(error)[:length].split()))
+    return text or type(error).__name__
 
 
 def shown(value: object) -> str:

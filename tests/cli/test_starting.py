@@ -1,0 +1,57 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from nppac.cli.starting import EndingAtOnce
+
+SWALLOWED = """
+import os, signal, time
+from nppac.cli.starting import EndingAtOnce
+with EndingAtOnce():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(9)
+    except BaseException:
+        print("swallowed")
+"""
+
+
+def test_ctrl_c_amid_imports_ends_in_one_line_whatever_they_catch():
+    done = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"Stopped.\n")
+
+
+def test_afterwards_ctrl_c_is_an_exception_again():
+    usual = signal.getsignal(signal.SIGINT)
+    with EndingAtOnce():
+        assert signal.getsignal(signal.SIGINT) is not usual
+    assert signal.getsignal(signal.SIGINT) is usual
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_the_answer_of_a_caller_stands(handler):
+    usual = signal.signal(signal.SIGINT, handler)
+    try:
+        with EndingAtOnce():
+            assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def test_other_threads_leave_signals_alone():
+    entered = []
+
+    def work():
+        with EndingAtOnce():
+            entered.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert entered == [signal.getsignal(signal.SIGINT)]
