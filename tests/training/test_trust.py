@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -174,3 +175,16 @@ def test_a_run_is_loaded_only_if_its_code_is_trusted(module, own_run):
     with pytest.raises(UserError, match="--trust"):
         load_run(own_run)
     assert not was_imported(module)
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_the_texts_of_a_record_are_shown_and_not_obeyed(own_run, command, capsys):
+    """No command to the terminal, no markup of tables or pages, no formula in a picture."""
+    path = own_run / "config.json"
+    stored = json.loads(path.read_text())
+    hostile = "mine:[/b]\x1b[2J$\\x$<script>alert(1)</script>"
+    path.write_text(json.dumps({**stored, "method": hostile, "task": f"{hostile}-v0"}))
+    out = Path(f"out.{'png' if command == 'compare' else 'html'}")
+    main([command, str(own_run), "--out", str(out)])
+    assert "\x1b" not in "".join(capsys.readouterr())
+    assert b"<script>alert" not in out.read_bytes()

@@ -55,6 +55,15 @@ def test_json_and_arrays_come_back(tmp_path):
     assert stat.S_IMODE((tmp_path / "a.npz").stat().st_mode) == 0o644
 
 
+def test_a_file_that_was_kept_by_a_failed_write_is_kept_again_without_leftovers(tmp_path):
+    path, keep = tmp_path / "a.npz", tmp_path / "a.previous.npz"
+    write_arrays(path, {"x": np.zeros(1)})
+    os.link(path, keep)  # what a write leaves that fails between its two renames
+    write_arrays(path, {"x": np.ones(1)}, keep=keep)
+    assert names(tmp_path) == ["a.npz", "a.previous.npz"]
+    assert [read_arrays(p)["x"].item() for p in (path, keep)] == [1.0, 0.0]
+
+
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_disk_that_fills_at_the_end_leaves_the_old_file(tmp_path, monkeypatch, call):
     write_json(tmp_path / "a.json", "old")

@@ -27,6 +27,7 @@ from nppac.training.config import plain_config
 from nppac.utils.errors import UserError, check_seed
 from nppac.utils.files import write_json
 from nppac.utils.provenance import provenance
+from nppac.utils.text import printable
 
 
 def compare_command(
@@ -57,7 +58,7 @@ def compare_command(
         done = " to ".join(f"{steps:,}" for steps in sorted(set(row.steps)))
         cells = [interval_text(interval) for interval in (row.start, row.end, row.best)]
         table.add_row(row.name, str(row.runs), done, *cells, steps_text(row.reached[0]))
-    task = str(plain_config(runs[0])["task"])
+    task = printable(str(plain_config(runs[0])["task"]))
     print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
     console().print(table)
     draw = draw_ends if ends else draw_learning_curves

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nppac.utils.text import printable
+
 PIPE_WIDTH = 160  # columns of a table that no terminal limits
 
 
@@ -17,9 +19,9 @@ def show(title: str, facts: dict[str, object]) -> None:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(name, Text(text_of(value)))
+        table.add_row(printable(name), Text(text_of(value)))
     out = console()
-    out.print(Text(title), soft_wrap=True)  # a table would wrap its title to its own width
+    out.print(Text(printable(title)), soft_wrap=True)  # a table would wrap its title to its own width
     out.print(table)
 
 
@@ -30,13 +32,13 @@ def text_of(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(text_of(item) for item in value) or "none"
     if not isinstance(value, float):
-        return str(value)
+        return printable(str(value), keep="\n")
     return f"{value:,.0f}" if 1_000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def console() -> Console:
     """Standard output; a pipe has no width, and rich would cut its tables at 80 columns."""
-    console = Console()
+    console = Console(markup=False, emoji=False)  # texts from files are no markup
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PIPE_WIDTH
     return console
@@ -84,6 +86,6 @@ def show_vector(name: str, values: Sequence[float]) -> None:
     table = Table(show_header=False)
     for start in range(0, len(values), columns):
         row = values[start : start + columns]
-        table.add_row(f"[dim]{start}-{start + len(row) - 1}[/]", *(f"{v:.3g}" for v in row))
-    out.print(Text(name))
+        table.add_row(Text(f"{start}-{start + len(row) - 1}", "dim"), *(f"{v:.3g}" for v in row))
+    out.print(Text(printable(name)))
     out.print(table)

@@ -17,6 +17,7 @@ from nppac.evaluation.statistics import (
     steps_to_threshold,
 )
 from nppac.utils.errors import UserError
+from nppac.utils.text import printable
 
 _Config = Mapping[str, object]
 """A run's configuration, as `config.json` holds it."""
@@ -61,7 +62,7 @@ def group_runs(configs: Mapping[Path, _Config]) -> dict[str, list[Path]]:
     groups: dict[str, list[Path]] = {}
     for run, method in methods.items():
         unusual = [f"{k} {v}" for k, v in own[run].items() if v != usual[method][k]]
-        groups.setdefault(", ".join([method, *unusual]), []).append(run)
+        groups.setdefault(printable(", ".join([method, *unusual])), []).append(run)
     return groups
 
 

@@ -52,5 +52,6 @@ def _draw(
         if np.isfinite(curve.low).any():
             axis.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
     marker = "o" if len(curve.steps) == 1 else ""  # one point makes no line
-    label = seeds_label(name, curve.runs or len(runs))
+    plain = name.replace("$", r"\$")  # in a legend dollars would begin a formula
+    label = seeds_label(plain, curve.runs or len(runs))
     axis.plot(curve.steps, curve.centre, dash, color=colour, lw=2.2, marker=marker, label=label)

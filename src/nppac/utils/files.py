@@ -63,6 +63,8 @@ def write_atomically(
 
 def _keep(path: Path, keep: Path) -> None:
     """Let the file also have the name `keep`; at no moment does `path` not exist, if it can be."""
+    if keep.exists() and keep.samefile(path):  # kept by a write that failed after this
+        return  # a rename between two names of one file does nothing, and both would stay
     link = keep.with_name(f".{keep.name}.{secrets.token_hex(4)}{TEMPORARY}")
     try:
         os.link(path, link)
