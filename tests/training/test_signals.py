@@ -1,10 +1,13 @@
 import os
 import signal
 import threading
+import time
+from contextlib import suppress
 
 import pytest
 
 from nppac.training import loop as training
+from nppac.training import signals
 from nppac.training.runs import start_run
 from nppac.training.signals import (
     Interrupted,
@@ -88,3 +91,24 @@ def test_signals_of_other_threads_are_left_alone():
 
 def test_a_plain_keyboard_interrupt_is_ctrl_c():
     assert exit_code(KeyboardInterrupt()) == 130
+
+
+def test_a_stop_that_python_swallowed_comes_again(monkeypatch):
+    monkeypatch.setattr(signals, "AGAIN_SECONDS", 0.05)
+    with pytest.raises(StoppedAtOnce, match="SIGTERM"), stopping_at_once():
+        with suppress(StoppedAtOnce):
+            send(signal.SIGTERM)
+        time.sleep(10)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+def test_an_alarm_of_somebody_else_is_left_alone():
+    usual = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    try:
+        with pytest.raises(StoppedAtOnce), stopping_at_once():
+            send(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        signal.signal(signal.SIGALRM, usual)

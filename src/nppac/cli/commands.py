@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import get_args
 
 from rich.table import Table
@@ -28,6 +29,7 @@ from nppac.cli.training import resume_command, train_command
 from nppac.references import REFERENCES
 from nppac.tasks import TASKS
 from nppac.training.presets import Preset
+from nppac.training.signals import stopping_at_once
 from nppac.utils.compilation import keep_compiled_programs
 from nppac.utils.errors import UserError, unknown_name
 
@@ -98,8 +100,9 @@ def run_command(args: Sequence[str], owns_process: bool) -> None:
     if owns_process:  # a caller from Python owns JAX's settings
         keep_compiled_programs()
     try:
-        _dispatch(list(args))
-        sys.stdout.flush()
+        with stopping_at_once() if owns_process else nullcontext():
+            _dispatch(list(args))
+            sys.stdout.flush()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None

@@ -1,8 +1,10 @@
 """The entry of `nppac`: imports little, so that even an impatient Ctrl-C ends in one line."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from nppac.cli.starting import EndingAtOnce
 from nppac.utils.errors import UserError
@@ -30,9 +32,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        raise SystemExit(130) from None
+    except KeyboardInterrupt as stop:
+        with suppress(OSError):  # the terminal may be what was closed
+            print("Stopped.", file=sys.stderr)
+        raise SystemExit(128 + getattr(stop, "signum", signal.SIGINT)) from None
 
 
 def split_threads(args: Sequence[str]) -> tuple[int | None, list[str]]:

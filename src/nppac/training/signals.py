@@ -9,6 +9,9 @@ from types import FrameType
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What asks a run to stop: Ctrl-C, the system or a scheduler, and a terminal that closes."""
 
+AGAIN_SECONDS = 2.0
+"""After so long a stop that had no effect is raised once more."""
+
 Handler = Callable[[int, FrameType | None], object]
 
 
@@ -35,13 +38,36 @@ def exit_code(stop: BaseException) -> int:
 
 @contextmanager
 def stopping_at_once() -> Iterator[None]:
-    """Let every such signal raise `StoppedAtOnce`, so that unfinished files are cleaned up."""
+    """Let every such signal raise `StoppedAtOnce`, so that unfinished files are cleaned up.
+
+    An exception that happens to be raised in a callback of the garbage collector is swallowed by
+    Python. So it is raised again until this context is left.
+    """
+    requests: list[int] = []
 
     def handle(signum: int, frame: object) -> None:
+        requests.append(signum)
+        _ask_again_later(again)
         raise StoppedAtOnce(signum)
 
-    with _handled_by(handle):
-        yield
+    def again(signum: int, frame: object) -> None:
+        _ask_again_later(again)
+        raise StoppedAtOnce(requests[0])
+
+    try:
+        with _handled_by(handle):
+            yield
+    finally:
+        if requests and signal.getsignal(signal.SIGALRM) is again:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _ask_again_later(again: Handler) -> None:
+    """Set the alarm, unless somebody else uses it."""
+    if signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, again):
+        signal.signal(signal.SIGALRM, again)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_SECONDS)
 
 
 @contextmanager
