@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # Without bytecode files every process that a test starts would compile the whole package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train test test-all lint bench report clean
+.PHONY: train test test-all lint audit bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
 	$(BIN)/nppac train --task door --steps 15000 --out runs/door-$$(date +%Y%m%d-%H%M%S)
@@ -23,6 +23,10 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory audit
+
+audit: $(STAMP)  ## known vulnerabilities of the pinned packages, where the database can be reached
+	$(BIN)/python benchmarks/audit_dependencies.py
 
 report: $(STAMP)  ## the records of results/ as one page
 	$(BIN)/nppac report results --out docs/report.html

@@ -95,10 +95,14 @@ def test_a_plain_keyboard_interrupt_is_ctrl_c():
 
 def test_a_stop_that_python_swallowed_comes_again(monkeypatch):
     monkeypatch.setattr(signals, "AGAIN_SECONDS", 0.05)
-    with pytest.raises(StoppedAtOnce, match="SIGTERM"), stopping_at_once():
+
+    def swallow_and_go_on():
         with suppress(StoppedAtOnce):
             send(signal.SIGTERM)
         time.sleep(10)
+
+    with pytest.raises(StoppedAtOnce, match="SIGTERM"), stopping_at_once():
+        swallow_and_go_on()
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 

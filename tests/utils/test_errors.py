@@ -34,7 +34,5 @@ def test_the_nearest_path_is_suggested_where_one_is_near(tmp_path):
 
 def test_what_a_terminal_would_obey_is_escaped():
     message = "d.npz: '\x1b[2J\u202e\ud800\n' is none; ü and 中 are."
-    assert str(UserError(message)) == (
-        r"d.npz: '\x1b[2J\u202e\ud800\n' is none; ü and 中 are."
-    )
+    assert str(UserError(message)) == (r"d.npz: '\x1b[2J\u202e\ud800\n' is none; ü and 中 are.")
     assert str(UserError(message)).isprintable()

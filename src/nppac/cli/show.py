@@ -21,7 +21,9 @@ def show(title: str, facts: dict[str, object]) -> None:
     for name, value in facts.items():
         table.add_row(printable(name), Text(text_of(value)))
     out = console()
-    out.print(Text(printable(title)), soft_wrap=True)  # a table would wrap its title to its own width
+    out.print(
+        Text(printable(title)), soft_wrap=True
+    )  # a table would wrap its title to its own width
     out.print(table)
 
 

@@ -17,6 +17,7 @@ from nppac.training.problem import Problem, make_problem, obtain_reference
 from nppac.training.restore import saved_reference
 from nppac.training.signals import stopping_at_once
 from nppac.training.summary import run_summary
+from nppac.training.width import check_width, watching
 from nppac.utils.errors import UserError
 from nppac.utils.files import is_leftover, read_json_object, remove_leftovers, write_json
 from nppac.utils.imports import FailedEnvironment
@@ -58,6 +59,7 @@ def _start(
     checked = _checked_demos(config, spec, demos)
     made = reference or obtain_reference(config, spec, checked, refit=refit)
     problem = make_problem(config, spec, checked, made)
+    check_width(problem, f"The reference '{config.reference}'")
     with directory_lock(directory):
         _require_new(directory)  # another run may have begun there while the reference was fitted
         remove_leftovers(directory)
@@ -151,7 +153,8 @@ def _train(
     config: RunConfig, problem: Problem, directory: Path, callback: Callback | None
 ) -> dict[str, object]:
     try:
-        run = train_to_end(problem, config.agent, config.schedule, config.seed, directory, callback)
+        watched = watching(callback)
+        run = train_to_end(problem, config.agent, config.schedule, config.seed, directory, watched)
     except FailedEnvironment as error:
         remedy = f"Mend it, then continue with: nppac resume {shlex.quote(str(directory))}"
         raise FailedEnvironment(f"{error}\n{remedy}") from error.__cause__
