@@ -1,6 +1,7 @@
 """Damage small sound files of every format and read them: only a `UserError` may come out.
 
     python benchmarks/fuzz_readers.py --mutations 20000 --seed 0 [--readers npz d4rl] [--keep DIR]
+        [--out record.json]
 
 Prints a table: how many damaged files were refused, how many still read, the slowest, and anything
 else that was raised; the files that raised it are kept. To add a reader, add an entry to `READERS`.
@@ -9,6 +10,7 @@ else that was raised; the files that raised it are kept. To add a reader, add an
 import argparse
 import random
 import resource
+import shlex
 import sys
 import tempfile
 import time
@@ -25,15 +27,20 @@ from fuzz_samples import (
     d4rl_files,
     dapg_files,
     json_file,
+    metrics_file,
     minari_parts,
     npz_members,
+    plan_file,
     policy_members,
     reference_members,
+    yaml_file,
 )
 from nppac.demos import describe, load_demos, validate
 from nppac.demos.formats import hdf5, hdf5_worker
 from nppac.utils.errors import UserError
-from nppac.utils.files import read_arrays, read_json
+from nppac.utils.files import read_arrays, read_json, write_json
+from nppac.utils.provenance import commit
+from nppac.utils.yaml_reader import read_yaml
 
 Parts = Mapping[str, bytes]
 INTERESTING = (b"\0", b"\xff", b"\x7f", b"\x80", b"\xff" * 4, b"\xff" * 7 + b"\x7f", b"\0" * 8)
@@ -108,6 +115,18 @@ def _read_config(path: Path) -> object:
     return read_config(path)
 
 
+def _read_plan(path: Path) -> object:
+    from nppac.sweeps.plan_file import read_plan_file
+
+    return read_plan_file(path)
+
+
+def _load_metrics(path: Path) -> object:
+    from nppac.evaluation.metrics import load_metrics
+
+    return load_metrics(path)
+
+
 DEMO_READERS: dict[str, Reader] = {
     "npz": Reader(lambda: as_archive(npz_members), one_file, demonstrations),
     "npz members": Reader(lambda: [npz_members()], archive, demonstrations),
@@ -117,11 +136,14 @@ DEMO_READERS: dict[str, Reader] = {
     "minari": Reader(minari_parts, directory, demonstrations),
     "arrays": Reader(lambda: [npz_members()], archive, read_arrays),
     "json": Reader(json_file, one_file, read_json),
+    "yaml": Reader(yaml_file, one_file, read_yaml),
 }
 OTHER_READERS: dict[str, Reader] = {
     "reference": Reader(reference_members, archive, _load_reference),
     "policy": Reader(lambda: [policy_members()], archive, _load_policy),
     "config": Reader(config_file, directory, _read_config),
+    "metrics": Reader(metrics_file, one_file, _load_metrics),
+    "plan": Reader(plan_file, one_file, _read_plan),
 }
 READERS = DEMO_READERS | OTHER_READERS
 
@@ -203,8 +225,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--readers", nargs="*", default=list(READERS), choices=list(READERS))
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"))
+    parser.add_argument("--out", type=Path, help="a JSON file for the numbers")
     args = parser.parse_args()
     read_in_this_process()
+    record: dict[str, object] = {}
     each = -(-args.mutations // len(args.readers))
     failures = 0
     print(f"{'reader':12} {'damaged':>8} {'refused':>8} {'read':>8} {'others':>8} {'slowest':>9}")
@@ -216,8 +240,13 @@ def main() -> None:
         for kind, count in found.others.most_common(5):
             print(f"    {count} x {kind}", flush=True)
         failures += others
+        record[name] = {"refused": found.refused, "read": found.read, "others": others}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{each * len(args.readers):,} damaged files, {failures} failures, peak {peak:,.0f} MB.")
+    if args.out is not None:
+        command = shlex.join(["python", *sys.argv])
+        numbers = {"mutations": each * len(args.readers), "failures": failures, "peak_mb": peak}
+        write_json(args.out, {**numbers, "readers": record, "commit": commit(), "command": command})
     sys.exit(bool(failures))
 
 

@@ -130,6 +130,34 @@ def json_file() -> list[Parts]:
     return [{"file": json.dumps(value).encode()}, {"file": json.dumps([value] * 3).encode()}]
 
 
+def yaml_file() -> list[Parts]:
+    """YAML with every kind of value, in blocks and in JSON's form."""
+    flow = '{"a": [1, 2.5, null, true], "text": "ü \U0001f600", "deep": [[{"b": {}}]]}'
+    text = (
+        "a: [1, 2.5e-3, ~, true]\nb:\n  - c: 'x'\n    d: \"\\x41\"\n  - |\n    lines\n'1': 0x1F\n"
+    )
+    return [{"file": text.encode()}, {"file": flow.encode()}]
+
+
+def plan_file() -> list[Parts]:
+    """A plan of a sweep."""
+    text = (
+        "out: runs/s\nmethods: {nppac: {temperature: 0.1}, sac: }\ntasks: [door]\n"
+        "references: [gp]\nseeds: 0..4\nsettings:\n  steps: 15000\nthreads_per_run: 1\n"
+    )
+    return [{"file": text.encode()}]
+
+
+def metrics_file() -> list[Parts]:
+    """The metrics of a run of three rows."""
+    from nppac.evaluation.metrics import COLUMNS
+
+    rows = [[str(10 * i), *["0.5", ""][: len(COLUMNS) - 1]] for i in range(3)]
+    rows = [row + ["1e-3"] * (len(COLUMNS) - len(row)) for row in rows]
+    lines = [",".join(row) for row in [list(COLUMNS), *rows]]
+    return [{"file": ("\n".join(lines) + "\n").encode()}]
+
+
 def _members(arrays: Mapping[str, object]) -> Parts:
     return {f"{name}.npy": npy(array) for name, array in arrays.items()}
 
