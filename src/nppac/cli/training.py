@@ -20,11 +20,12 @@ from nppac.training.directory import CONFIG_FILE
 from nppac.training.presets import Preset
 from nppac.training.runs import resume_run
 from nppac.training.signals import Interrupted, exit_code
+from nppac.training.tracking import Tracker, tracker_of, tracking
 from nppac.utils.errors import UserError
 
 FLAT = frozenset({"agent", "schedule"})
 BRIEF = frozenset(
-    {"task", "method", "preset", "demos", "reference", "steps", "seed", "seeds", "out"}
+    {"task", "method", "preset", "demos", "reference", "steps", "seed", "seeds", "out", "track"}
 )
 """What `--help` shows beside the two flags about files of settings."""
 
@@ -47,6 +48,8 @@ class TrainArguments:
     """Fit the reference even if the same was fitted before."""
     seeds: str | None = None
     """Train with each of several seeds, such as 0..4, as `nppac sweep` does."""
+    track: Tracker | None = None
+    """Also log the metrics for TensorBoard, or for Weights & Biases, offline; in the directory."""
     print_config: bool = False
     """Print the settings as JSON, which --config reads, and do nothing else."""
 
@@ -67,22 +70,38 @@ def train_command(args: Sequence[str]) -> None:
     if found.seeds is not None:
         if found.refit:
             raise UserError("--seeds fits through the cache: leave --refit out, or train one seed.")
+        if found.track:
+            raise UserError("--seeds trains as a sweep, without --track: leave one of them out.")
         sweep_over_seeds(found.run, found.seeds, found.out)
         return
     directory = found.out or default_directory(found.run)
-    _guard(directory, lambda: train(config=found.run, out=directory, refit=found.refit).summary)
+
+    def work() -> dict[str, object]:
+        with tracking(found.track, directory) as log:
+            how = {"refit": found.refit, "callback": log}
+            return train(config=found.run, out=directory, **how).summary
+
+    _guard(directory, work)
 
 
-def resume_command(run: RunPath, steps: OptionalCount = None, trust: bool = False) -> None:
+def resume_command(
+    run: RunPath, steps: OptionalCount = None, trust: bool = False, track: Tracker | None = None
+) -> None:
     """Continue a run that was stopped or killed, exactly where its last checkpoint left it.
 
     Args:
         run: Directory of the run.
         steps: New total of environment steps, to extend a finished run.
         trust: Import the modules that a run from elsewhere names.
+        track: Log for TensorBoard or Weights & Biases; by default what the run did so far.
 
     """
-    _guard(run, lambda: resume_run(run, steps, trust=trust))
+
+    def work() -> dict[str, object]:
+        with tracking(track or tracker_of(run), run, required=track is not None) as log:
+            return resume_run(run, steps, trust=trust, callback=log)
+
+    _guard(run, work)
 
 
 def _guard(directory: Path, work: Callable[[], dict[str, object]]) -> None:
