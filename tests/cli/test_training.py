@@ -112,6 +112,24 @@ def test_a_run_ends_with_its_summary_and_picture(tmp_path, demos, capsys):
     assert json.loads((directory / "config.json").read_text())["seed"] == 4
 
 
+def test_a_run_has_a_report_of_its_own_which_a_resumed_run_writes_anew(tmp_path, finished, capsys):
+    assert "1 run of 1 task" in (finished / "report.html").read_text()
+    shutil.copytree(finished, tmp_path / "run")
+    (tmp_path / "run" / "report.html").unlink()
+    main(["resume", "run"])
+    assert "Report: run/report.html" in capsys.readouterr().out
+    assert "1 run of 1 task" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_report_that_cannot_be_written_is_told_and_no_failure(finished, capsys, monkeypatch):
+    def broken(directories, path):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(training, "write_report", broken)
+    assert training.own_report(finished) is None
+    assert capsys.readouterr().err == "The run has no report: a bug\n"
+
+
 def test_a_finished_run_is_extended(tmp_path, finished, capsys):
     shutil.copytree(finished, tmp_path / "run")
     main(["resume", "run", "--steps", "120"])

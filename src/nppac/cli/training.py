@@ -15,6 +15,7 @@ from nppac.cli.show import flatten, show
 from nppac.cli.sweep import sweep_over_seeds
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.plotting.learning_curve import draw_learning_curves
+from nppac.plotting.report import write_report
 from nppac.training.config import RunConfig, to_json
 from nppac.training.directory import CONFIG_FILE
 from nppac.training.presets import Preset
@@ -23,6 +24,7 @@ from nppac.training.signals import Interrupted, exit_code
 from nppac.training.tracking import Tracker, tracker_of, tracking
 from nppac.utils.errors import UserError
 
+REPORT_FILE = "report.html"
 FLAT = frozenset({"agent", "schedule"})
 BRIEF = frozenset(
     {"task", "method", "preset", "demos", "reference", "steps", "seed", "seeds", "out", "track"}
@@ -116,5 +118,19 @@ def _guard(directory: Path, work: Callable[[], dict[str, object]]) -> None:
     picture = directory / "curve.png"
     metrics = load_metrics(directory / METRICS_FILE)
     draw_learning_curves({str(summary["method"]): [metrics]}, picture, title=directory.name)
+    page = own_report(directory)
     show("Summary", {k: v for k, v in flatten(summary).items() if v is not None})
     print(f"Run: {directory}\nPicture: {picture}")
+    if page is not None:
+        print(f"Report: {page}")
+
+
+def own_report(directory: Path) -> Path | None:
+    """Write the report of a run into its directory; one that cannot be is told, and no error."""
+    page = directory / REPORT_FILE
+    try:
+        write_report([directory], page)
+    except Exception as error:  # the run is done and saved: nothing may make it look failed
+        print(f"The run has no report: {error}", file=sys.stderr)
+        return None
+    return page

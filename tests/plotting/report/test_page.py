@@ -1,5 +1,4 @@
 import html
-import sys
 
 import numpy as np
 import pytest
@@ -88,12 +87,6 @@ def test_a_report_that_cannot_be_written_leaves_nothing(tree, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"r\.html"):
         write_report([tree], tmp_path / "file" / "r.html")
-
-
-def test_without_jinja_the_remedy_is_named(tree, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(UserError, match=r"pip install 'nppac\[report\]'"):
-        write_report([tree], tmp_path / "r.html")
 
 
 def test_a_method_has_one_colour_and_no_two_shown_lines_are_alike():

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from nppac.plotting.report.records import Record, find_runs, read_records
 from nppac.plotting.report.section import Group, Section, task_section
-from nppac.utils.errors import UserError
 from nppac.utils.files import write_atomically
 
 MOST_SHOWN = 8
@@ -35,12 +36,6 @@ def write_report(
 
 def render_page(sections: Sequence[Section], left_out: dict[str, str]) -> str:
     """The page; every name and setting in it is escaped by the template's engine."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise UserError(
-            "A report needs Jinja2. Install it with: pip install 'nppac[report]'."
-        ) from error
     environment = Environment(
         loader=PackageLoader("nppac.plotting.report", ""),
         autoescape=True,
