@@ -15,7 +15,7 @@ from nppac.references.gp.posterior import GPReference
 from nppac.tasks import get_task
 from nppac.training.checkpoint import Progress
 from nppac.training.config import RunConfig
-from nppac.training.loop import Run, run_epoch
+from nppac.training.epoch import Run, run_epoch
 from nppac.training.presets import preset
 from nppac.training.problem import make_problem
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from nppac.agents.nppac_anchored import Anchored
+from nppac.agents.anchored_actor_critic import Anchored
 from nppac.agents.replay import empty_replay, insert
 from nppac.nn.mlp import MLP
 from nppac.nn.standardise import Standardiser

@@ -9,7 +9,8 @@ from nppac.evaluation.metrics import load_metrics
 from nppac.references import UniformReference
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import rollout
-from nppac.training.loop import Problem, train_to_end
+from nppac.training.loop import train_to_end
+from nppac.training.problem import Problem
 from nppac.types import Batch, ReferenceStats
 from toy_task import ACTION_DIM, OBS_DIM, SCHEDULE, TASK, expert
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from nppac.agents.anchored_actor_critic import Anchored
 from nppac.agents.awac import AWAC
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.agents.nppac_anchored import Anchored
 from nppac.references import UniformReference
 from toy_run import Watched, recorded, run
 from toy_task import ACTION_DIM, SCHEDULE, metrics_of

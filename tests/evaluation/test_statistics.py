@@ -8,10 +8,12 @@ from nppac.evaluation.statistics import (
     Interval,
     bootstrap_interval,
     interquartile_mean,
+    mean_interval,
     median_steps,
     performance_profile,
     probability_of_improvement,
     sample_efficiency,
+    share_interval,
     steps_to_threshold,
 )
 
@@ -133,3 +135,14 @@ def test_runs_that_never_reach_a_threshold_count_as_infinite():
     assert median_steps(np.full(3, INF)) == (0.0, Interval(INF, INF, INF))
     assert median_steps(np.array([10.0, INF])).median.estimate == INF  # half is no majority
     assert math.isnan(median_steps(np.array([10.0])).median.low)
+
+
+def test_the_interval_of_a_share_is_wilsons():
+    # 8 of 10: (0.8 + z²/20 ± z √(0.16/10 + z²/400)) / (1 + z²/10), z = 1.959964.
+    assert share_interval(0.8, 10) == pytest.approx((0.8, 0.49016, 0.94332), abs=1e-5)
+    assert share_interval(1.0, 100).high == 1.0
+    assert share_interval(1.0, 100).low == pytest.approx(0.96300, abs=1e-4)
+
+
+def test_the_interval_of_a_mean_covers_its_episodes():
+    assert mean_interval(np.array([0.0, 1.0])) == Interval(0.5, 0.0, 1.0)

@@ -176,6 +176,12 @@ def test_collect_takes_exactly_its_budget_and_cuts_the_last_episode():
     assert len(episodes[-1].observations) == 6
 
 
+def test_collect_cuts_every_episode_where_it_is_told():
+    episodes = collect(Walk(), still, iter(range(99)), 22, 10)
+    assert [len(episode) for episode in episodes] == [10, 10, 2]
+    assert not any(episode.terminated for episode in episodes)
+
+
 def test_collect_takes_one_seed_per_episode_and_agrees_with_rollout():
     seeds = iter(range(99))
     episodes = collect(Walk(), still, seeds, 24)

@@ -72,7 +72,7 @@ def assert_equal(left, right):
 def test_everything_comes_back(tmp_path, lengths):
     path, state = tmp_path / "checkpoint.npz", trained_state()
     save_checkpoint(path, PROGRESS, state, ring(8, *lengths))
-    progress, found, replay = load_checkpoint(
+    progress, found, replay, _ = load_checkpoint(
         path, fresh_state(), empty_replay(8, OBS_DIM, ACTION_DIM)
     )
     assert progress == PROGRESS
@@ -90,7 +90,7 @@ def test_a_longer_run_gets_a_larger_ring_without_empty_rows(tmp_path, lengths):
     """A ring that was full must grow at its end, not over its oldest rows."""
     path = tmp_path / "checkpoint.npz"
     save_checkpoint(path, PROGRESS, trained_state(), ring(8, *lengths))
-    *_, replay = load_checkpoint(path, fresh_state(), empty_replay(16, OBS_DIM, ACTION_DIM))
+    *_, replay, _ = load_checkpoint(path, fresh_state(), empty_replay(16, OBS_DIM, ACTION_DIM))
     total = sum(lengths)
     kept = list(range(max(1, total - 7), total + 1))
     assert rewards(replay) == kept
@@ -104,7 +104,7 @@ def test_a_longer_run_gets_a_larger_ring_without_empty_rows(tmp_path, lengths):
 def test_a_smaller_ring_keeps_the_newest(tmp_path):
     path = tmp_path / "checkpoint.npz"
     save_checkpoint(path, PROGRESS, trained_state(), ring(8, 8, 3))
-    *_, replay = load_checkpoint(path, fresh_state(), empty_replay(4, OBS_DIM, ACTION_DIM))
+    *_, replay, _ = load_checkpoint(path, fresh_state(), empty_replay(4, OBS_DIM, ACTION_DIM))
     assert rewards(replay) == [8, 9, 10, 11]
     assert rewards(insert(replay, batch(100, 1))) == [100, 9, 10, 11]
 

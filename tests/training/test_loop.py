@@ -7,6 +7,7 @@ import pytest
 
 from nppac.references import UniformReference
 from nppac.tasks import get_task, make_env
+from nppac.training import epoch as epochs
 from nppac.training import loop as training
 from nppac.training import pretraining as warm_start
 from nppac.types import Episode
@@ -40,13 +41,13 @@ def test_no_key_is_used_twice(tmp_path, monkeypatch):
     keys = []
 
     def listen(name, position):
-        inner = getattr(training, name)
+        inner = getattr(epochs, name)
 
         def heard(*args):
             keys.append(tuple(jax.random.key_data(args[position]).tolist()))
             return inner(*args)
 
-        monkeypatch.setattr(training, name, heard)
+        monkeypatch.setattr(epochs, name, heard)
 
     listen("exploring_policy", 2)
     listen("run_updates", 3)
@@ -148,7 +149,7 @@ def test_the_toy_task_ends_by_itself_and_by_time():
     lengths = {
         len(episode)
         for act in (expert, lambda rows: np.sign(rows[:, :2]))
-        for episode in training.collect(make_env(get_task(TASK)), act, iter(range(99)), 100)[:-1]
+        for episode in epochs.collect(make_env(get_task(TASK)), act, iter(range(99)), 100)[:-1]
     }
     assert HORIZON in lengths
     assert min(lengths) < HORIZON
@@ -180,13 +181,13 @@ def test_a_replay_that_is_too_small_takes_the_newest_demonstrations(tmp_path):
 
 def test_offline_updates_come_first_and_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(warm_start, "OFFLINE_ROUND", 4)
-    heard, inner = [], training.run_updates
+    heard, inner = [], epochs.run_updates
 
     def run_updates(agent, state, replay, key, updates, *rest):
         heard.append((int(replay.size), updates, tuple(jax.random.key_data(key).tolist())))
         return inner(agent, state, replay, key, updates, *rest)
 
-    for module in (training, warm_start):
+    for module in (epochs, warm_start):
         monkeypatch.setattr(module, "run_updates", run_updates)
     schedule = replace(SCHEDULE, steps=20, eval_every=20, checkpoint_every=20, offline_updates=10)
     done = run(tmp_path, schedule, demos=recorded())

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 
+from nppac.training import epoch, incumbent
 from nppac.training import loop as training
 from nppac.training.loop import Interrupted
 from nppac.utils.errors import UserError
@@ -20,8 +21,9 @@ class Killed(Exception):
 
 
 def kill_after(monkeypatch, function, calls):
-    """Let `training.function` succeed so often and then end the run."""
-    inner, count = getattr(training, function), 0
+    """Let a function of the training loop succeed so often and then end the run."""
+    module = next(m for m in (epoch, training, incumbent) if hasattr(m, function))
+    inner, count = getattr(module, function), 0
 
     def counted(*args):
         nonlocal count
@@ -30,7 +32,7 @@ def kill_after(monkeypatch, function, calls):
         count += 1
         return inner(*args)
 
-    monkeypatch.setattr(training, function, counted)
+    monkeypatch.setattr(module, function, counted)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +100,7 @@ def test_a_finished_run_is_left_as_it_is(tmp_path):
 
 def interrupt_at(monkeypatch, *collections):
     """Press Ctrl-C while these epochs collect."""
-    inner, count = training.collect, 0
+    inner, count = epoch.collect, 0
 
     def collect(*args):
         nonlocal count
@@ -107,7 +109,7 @@ def interrupt_at(monkeypatch, *collections):
             os.kill(os.getpid(), signal.SIGINT)
         return inner(*args)
 
-    monkeypatch.setattr(training, "collect", collect)
+    monkeypatch.setattr(epoch, "collect", collect)
 
 
 def test_ctrl_c_finishes_the_epoch_and_saves_it(tmp_path, monkeypatch, capfd, uninterrupted):
@@ -165,7 +167,7 @@ def test_a_run_with_demonstrations_is_resumed_bit_for_bit(tmp_path, monkeypatch,
 
 
 def test_networks_that_the_last_updates_broke_are_not_saved(tmp_path, monkeypatch, uninterrupted):
-    inner, count = training.run_updates, 0
+    inner, count = epoch.run_updates, 0
 
     def run_updates(*args):
         nonlocal count
@@ -175,8 +177,23 @@ def test_networks_that_the_last_updates_broke_are_not_saved(tmp_path, monkeypatc
         return (broken if count == 4 else state), info
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "run_updates", run_updates)
+        patch.setattr(epoch, "run_updates", run_updates)
         with pytest.raises(UserError, match=r"diverged: .* became NaN or infinite"):
             run(tmp_path)
     run(tmp_path)
     assert_same_run(tmp_path, uninterrupted)
+
+
+@pytest.mark.parametrize("calls", [3, 6])
+def test_a_run_cut_in_a_test_of_its_policy_continues_as_if_it_had_not_been(
+    tmp_path, monkeypatch, calls
+):
+    schedule = replace(SCHEDULE, challenges=3, challenge_episodes=4)
+    run(tmp_path / "whole", schedule)
+    with monkeypatch.context() as patch:
+        kill_after(patch, "rollout", calls)
+        with pytest.raises(Killed):
+            run(tmp_path / "cut", schedule)
+    run(tmp_path / "cut", schedule)
+    assert_same_run(tmp_path / "whole", tmp_path / "cut")
+    assert column(tmp_path / "cut", "test_steps")[-1] > 0

@@ -108,7 +108,7 @@ def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
         ("ant", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
         ("walker2d", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
         ("halfcheetah", 0.2, 0.2, 1.0, 4, 0.98, 0.01),
-        ("Hopper-v5", 0.2, 0.2, 1.0, 4, 0.98, 0.01),
+        ("Hopper-v5", 0.02, 0.5, 3.0, 4, 0.99, 0.005),
     ],
 )
 def test_the_anchored_settings_of_each_task(

@@ -94,6 +94,15 @@ class ReplayAgent(Actor, Protocol):
         ...
 
 
+@runtime_checkable
+class CalibratedAgent(Protocol):
+    """A method that sets something by the first transitions, before its first update."""
+
+    def calibrated(self, state: State, replay: Replay) -> State:
+        """The state in the units of what the replay holds."""
+        ...
+
+
 Agent = MinibatchAgent | ReplayAgent
 
 

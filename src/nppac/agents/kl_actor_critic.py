@@ -6,17 +6,19 @@ critics, and with or without demonstrations in their minibatches.
 
 import math
 from collections.abc import Callable
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.actor_critic import ActorCritic
+from nppac.agents.common.kl_state import KLActorCriticState, in_critic_units, in_reward_units
 from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
 from nppac.agents.common.optimise import apply_gradient, init_optimiser
+from nppac.agents.common.returns import value_units
+from nppac.agents.replay import Replay
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
 from nppac.nn.policies import GaussianPolicy, Policy
@@ -26,18 +28,6 @@ from nppac.utils.settings import Count, Finite, Positive, ProperFraction, settin
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 """A term that a method adds to the policy's loss."""
-
-
-class KLActorCriticState(NamedTuple):
-    """Everything that learns."""
-
-    policy: Policy
-    critic: CriticEnsemble
-    target_critic: CriticEnsemble
-    log_temperature: Scalar
-    policy_optimiser: optax.OptState
-    critic_optimiser: optax.OptState
-    temperature_optimiser: optax.OptState
 
 
 @settings
@@ -72,6 +62,8 @@ class KLActorCritic(ActorCritic):
     """What the policy maximises: the minimum of the critics, or their mean."""
     offline_ratio: ProperFraction = 0.0
     """Fraction of each minibatch that is drawn from the demonstrations, which then need rewards."""
+    normalise_values: bool = False
+    """Give the critics outputs of order ten; Adam would take long to reach values of 1,000."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,7 +83,16 @@ class KLActorCritic(ActorCritic):
             **networks._asdict(),
             log_temperature=log_temperature,
             temperature_optimiser=init_optimiser(self.optimiser(), log_temperature),
+            value_shift=jnp.float32(0.0),
+            value_scale=jnp.float32(1.0),
         )
+
+    def calibrated(self, state: KLActorCriticState, replay: Replay) -> KLActorCriticState:
+        """Before the first update: the units of the critics, from the returns in the replay."""
+        if not self.normalise_values:
+            return state
+        shift, scale = value_units(replay, self.discount)
+        return state._replace(value_shift=shift, value_scale=scale)
 
     def update(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
@@ -141,16 +142,17 @@ class KLActorCritic(ActorCritic):
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
         next_q = self.subset(state.target_critic, key)(batch.next_obs, next_action)
-        next_q = jnp.min(next_q, axis=0)
-        target = soft_target(
-            batch.reward,
-            batch.discount_mask,
-            next_q,
-            next_log_ratio,
-            self.weight(state, next_q) if self.backup_kl else 0.0,
-            self.discount,
-        )
-        return self.step_critic(state, batch, target)
+        next_q = in_reward_units(state, jnp.min(next_q, axis=0))
+        weight = self.weight(state, next_q)
+        outcome = batch.reward, batch.discount_mask, next_q, next_log_ratio
+        target = soft_target(*outcome, weight if self.backup_kl else 0.0, self.discount)
+        state, info = self.step_critic(state, batch, in_critic_units(state, target))
+        info["q"] = state.value_shift + state.value_scale * info["q"]
+        return state, {**info, "penalty_per_step": jnp.mean(weight * next_log_ratio)}
+
+    def values(self, state: KLActorCriticState, obs: Obs, action: Actions) -> Values:
+        """min_i Q_θi(s, a) in the rewards' units."""
+        return in_reward_units(state, jnp.min(state.critic(obs, action), axis=0))
 
     def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
         """The weight α of the KL; a subclass may scale it by the values q."""
@@ -179,7 +181,7 @@ class KLActorCritic(ActorCritic):
             action, log_ratio = self.act_with_log_ratio(
                 policy, batch.obs, batch.reference, key, family
             )
-            q = combine(state.critic(batch.obs, action), axis=0)
+            q = in_reward_units(state, combine(state.critic(batch.obs, action), axis=0))
             value = policy_loss(q, log_ratio, self.weight(state, q))
             return value + extra_loss(policy, state.critic), log_ratio
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info, split_rows
+from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.losses import imitation_loss
 from nppac.agents.common.paper_settings import (
     is_dexterous,
@@ -16,7 +17,7 @@ from nppac.agents.common.paper_settings import (
     scheduled,
     without_reference,
 )
-from nppac.agents.kl_actor_critic import KLActorCritic, KLActorCriticState
+from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy

@@ -1,7 +1,7 @@
 """How long a run lasts, and how often it does what."""
 
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Count, NaturalNumber, NonNegative, settings
+from nppac.utils.settings import Count, NaturalNumber, NonNegative, PositiveFraction, settings
 
 
 @settings
@@ -42,6 +42,16 @@ class Schedule:
     """Environments that an evaluation steps side by side."""
     checkpoint_every: Count = 10_000
     """Environment steps between checkpoints."""
+    train_episode_steps: Count | None = None
+    """Cut training episodes at so many steps, a truncation; evaluations are not cut."""
+    challenges: NaturalNumber = 0
+    """Tests of the newest policy against the incumbent, spread over the run; 0 makes none."""
+    challenge_episodes: Count = 100
+    """Most episodes of such a test."""
+    error_rate: PositiveFraction = 0.05
+    """Chance that all tests together ever promote a policy that is no better."""
+    final_episodes: NaturalNumber = 0
+    """Fresh episodes at the end, for the reference's mean and for the run's policy."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "eval_every", "checkpoint_every"):

@@ -99,6 +99,7 @@ def demos_record_command(
     min_return: Annotated[float | None, tyro.conf.arg(metavar="RETURN")] = None,
     seed: int = EVALUATION_SEED,
     trust: bool = False,
+    latest: bool = False,
 ) -> None:
     """Roll a trained policy out and keep its episodes as demonstrations.
 
@@ -111,9 +112,10 @@ def demos_record_command(
         min_return: Keep only episodes that return at least this much.
         seed: Seed of the episodes.
         trust: Import the modules that a run from elsewhere names.
+        latest: Take a run's newest policy instead of its incumbent.
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task, trust=trust)
+    act, task = acting_policy(policy, task, trust=trust, latest=latest)
     spec = get_task(task)
     good = _filter(only_successes, min_return)
     kept, seeds, tried = _rollout_until(make_env(spec), act, good, episodes, seed)

@@ -41,6 +41,7 @@ def distill_command(
     eval_episodes: int = 100,
     seed: int = DistillConfig.seed,
     trust: bool = False,
+    latest: bool = False,
 ) -> None:
     """Distil a run's policy into a plain network, to be deployed with NumPy alone.
 
@@ -59,21 +60,28 @@ def distill_command(
         eval_episodes: Episodes that both are judged on at the end; 0 for none.
         seed: Seed of the episodes, of the initial weights and of the minibatches.
         trust: Import the modules that a run from elsewhere names.
+        latest: Imitate a run's newest policy instead of its incumbent.
     """
     config = DistillConfig(hidden, rounds, episodes, epochs, seed)
-    if eval_episodes < 0:
-        raise UserError(f"'eval_episodes' is {eval_episodes}; it must be 0 or more.")
-    path = _output(run, out)
-    teacher = load_teacher(run, config.replayed, trust=trust)
+    path = _output(run, out, eval_episodes)
+    teacher = load_teacher(run, config.replayed, trust=trust, latest=latest)
     student = _taught(run, teacher, config)
     student.save(path)  # before the evaluation, which may be stopped
     if eval_episodes:
-        judgement = _judge(teacher, student, eval_episodes)
-        replace(student, record={**student.record, "evaluation": judgement}).save(path)
+        _judged(teacher, student, eval_episodes).save(path)
     print(f"Policy: {path}")
 
 
-def _output(run: Path, out: Path | None) -> Path:
+def _judged(teacher: Teacher, student: NumpyPolicy, episodes: int) -> NumpyPolicy:
+    """The student, with its evaluation beside the teacher's in its record."""
+    judgement = _judge(teacher, student, episodes)
+    return replace(student, record={**student.record, "evaluation": judgement})
+
+
+def _output(run: Path, out: Path | None, eval_episodes: int) -> Path:
+    """The file to write, once everything that was asked for makes sense."""
+    if eval_episodes < 0:
+        raise UserError(f"'eval_episodes' is {eval_episodes}; it must be 0 or more.")
     path = run / POLICY_FILE if out is None else out
     if path.is_dir():
         raise UserError(f"{path} is a directory. Give --out the name of a file.")

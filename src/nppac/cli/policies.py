@@ -73,6 +73,7 @@ def evaluate_command(
     seed: int = EVALUATION_SEED,
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
     trust: bool = False,
+    latest: bool = False,
 ) -> None:
     """Evaluate a run's policy, a distilled one, or a reference's mean, over many episodes.
 
@@ -83,10 +84,11 @@ def evaluate_command(
         seed: Seed of the episodes.
         json: Also write the result, with the command and commit, to this file.
         trust: Import the modules that a run from elsewhere names.
+        latest: Take a run's newest policy instead of its incumbent, the best that was proven.
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task, trust=trust)
+    act, task = acting_policy(policy, task, trust=trust, latest=latest)
     result = evaluate_policy(get_task(task), act, episodes, seed)
     shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
     show(f"{policy} on {task}, {episodes} episodes", shown)
@@ -105,6 +107,7 @@ def render_command(
     task: OptionalTask = None,
     seed: int = EVALUATION_SEED,
     trust: bool = False,
+    latest: bool = False,
 ) -> None:
     """Film a policy; works without a display.
 
@@ -115,10 +118,11 @@ def render_command(
         task: Task to act in; needed for a reference, and for a file whose task is of a module.
         seed: Seed of the episodes.
         trust: Import the modules that a run from elsewhere names.
+        latest: Take a run's newest policy instead of its incumbent, the best that was proven.
 
     """
     check_counts(episodes, seed)
-    act, task = acting_policy(policy, task, trust=trust)
+    act, task = acting_policy(policy, task, trust=trust, latest=latest)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)
     print(f"{out}: {len(filmed)} episode(s), {frames} steps")

@@ -31,13 +31,15 @@ def run_policy(directory: str | Path, *, trust: bool = False) -> EnvironmentPoli
     return policy_for(config.task, act, str(directory))
 
 
-def acting_policy(path: Path, task: str | None, *, trust: bool = False) -> tuple[Act, str]:
+def acting_policy(
+    path: Path, task: str | None, *, trust: bool = False, latest: bool = False
+) -> tuple[Act, str]:
     """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
         raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
     act: Act
     if path.is_dir():
-        config, act = load_run_policy(path, trust=trust)
+        config, act = load_run_policy(path, trust=trust, latest=latest)
         task = task or config.task
     elif numpy_policy.kind_of(path) == numpy_policy.KIND:
         act = numpy_policy.load_numpy_policy(path)

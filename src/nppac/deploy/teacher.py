@@ -27,13 +27,15 @@ class Teacher(NamedTuple):
     """What it does at the states of its replay, oldest first; there may be none."""
 
 
-def load_teacher(directory: str | Path, replayed: int, *, trust: bool = False) -> Teacher:
+def load_teacher(
+    directory: str | Path, replayed: int, *, trust: bool = False, latest: bool = False
+) -> Teacher:
     """The run's policy, and lessons at no more than so many states, the newest of its replay."""
     if Path(directory).is_file():
         raise UserError(
             f"{directory} is a file; give the directory of a run, which `nppac train` wrote."
         )
-    trained = load_trained_run(directory, trust=trust)
+    trained = load_trained_run(directory, trust=trust, latest=latest)
     obs, stats = load_visited(trained.checkpoint)
     newest = slice(max(0, len(obs) - replayed), None)
     known = ReferenceStats(stats.loc[newest], stats.scale[newest])

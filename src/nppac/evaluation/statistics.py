@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import ndtri
 
 CONFIDENCE = 0.95
 RESAMPLES = 2_000
@@ -77,6 +78,19 @@ def bootstrap_interval(
     samples = statistic(scores[rows, np.arange(m)].reshape(resamples, n * m))
     low, high = _ends(samples, confidence)
     return Interval(estimate, float(low), float(high))
+
+
+def mean_interval(values: Float[np.ndarray, "n"], confidence: float = CONFIDENCE) -> Interval:
+    """The mean of some episodes and its percentile bootstrap interval."""
+    return bootstrap_interval(values[:, None], lambda x: np.mean(x, axis=-1), confidence=confidence)
+
+
+def share_interval(share: float, count: int, confidence: float = CONFIDENCE) -> Interval:
+    """A share of so many episodes and its Wilson interval, which is sound near 0 and 1 too."""
+    z = float(ndtri(0.5 + 0.5 * confidence))
+    centre = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z * math.sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2) / (1 + z * z / count)
+    return Interval(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
 def sample_efficiency(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,12 +19,15 @@ import numpy as np
 from nppac.agents.base import Agent, State
 from nppac.agents.replay import Replay, filled_arrays, restore
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
+from nppac.training.incumbent import Incumbent
 from nppac.types import AnyArray, ReferenceStats
 from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
 FORMAT = 1
+SINCE_FORMAT_1 = {".value_shift": np.array(0.0), ".value_scale": np.array(1.0)}
+"""What older checkpoints lack: the values of their critics are in the rewards' units."""
 T = TypeVar("T")
 
 
@@ -43,9 +46,25 @@ class Progress:
     wall_seconds: float = 0.0
 
 
-def save_checkpoint(path: str | Path, progress: Progress, state: State, replay: Replay) -> None:
+class Checkpoint(NamedTuple):
+    """A run as its checkpoint has it."""
+
+    progress: Progress
+    state: State
+    replay: Replay
+    incumbent: Incumbent
+
+
+def save_checkpoint(
+    path: str | Path,
+    progress: Progress,
+    state: State,
+    replay: Replay,
+    incumbent: Incumbent | None = None,
+) -> None:
     """Write progress, networks, optimisers and replay; the checkpoint before is kept beside."""
     arrays = {"format": np.array(FORMAT)}
+    arrays |= _incumbent_arrays(incumbent) if incumbent is not None else {}
     arrays |= {f"progress/{name}": np.array(value) for name, value in vars(progress).items()}
     arrays |= {f"state/{name}": np.asarray(leaf) for name, leaf in _named_leaves(state)}
     arrays |= {f"replay/{name}": array for name, array in filled_arrays(replay).items()}
@@ -57,27 +76,25 @@ def state_shapes(agent: Agent, obs_dim: int, action_dim: int) -> State:
     return jax.eval_shape(lambda key: agent.init(key, obs_dim, action_dim), jax.random.key(0))
 
 
-def load_checkpoint(
-    path: str | Path, state: State, replay: Replay
-) -> tuple[Progress, State, Replay]:
+def load_checkpoint(path: str | Path, state: State, replay: Replay) -> Checkpoint:
     """Read a checkpoint into the shapes of a `state` and an empty `replay`."""
     arrays = _read(path)
     _check_finite(path, arrays, "replay/")
     _check_finite(path, arrays, "state/")
+    _check_finite(path, arrays, "incumbent/")
     prefix = "replay/"
     stored = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
     try:
         progress = Progress(
             **{name: arrays[f"progress/{name}"].item() for name in Progress.__dataclass_fields__}
         )
-        return progress, _refill(path, state, arrays), restore(replay, stored)
+        filled = _refill(path, state, arrays), restore(replay, stored)
+        return Checkpoint(progress, *filled, _incumbent(path, state, arrays))
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedCheckpoint(f"{path} is no complete checkpoint: {error}.") from error
 
 
-def load_newest(
-    directory: Path, state: State, replay: Replay
-) -> tuple[Progress, State, Replay] | None:
+def load_newest(directory: Path, state: State, replay: Replay) -> Checkpoint | None:
     """The newest checkpoint that can be read, to train on from it; None if there is none.
 
     A damaged one is set aside, so that it never takes the place of a sound one.
@@ -119,6 +136,42 @@ def load_state(path: str | Path, state: State) -> State:
     arrays = _read(path)
     _check_finite(path, arrays, "state/")
     return _refill(path, state, arrays)
+
+
+def load_incumbent(path: str | Path, state: State) -> Incumbent | None:
+    """Read only the incumbent; None in a run that makes no tests, whose policy is the newest."""
+    arrays = _read(path)
+    _check_finite(path, arrays, "incumbent/")
+    found = _incumbent(path, state, arrays)
+    return found if found.challenges else None
+
+
+def _incumbent_arrays(incumbent: Incumbent) -> dict[str, np.ndarray]:
+    """The incumbent's arrays for a checkpoint; the reference's mean has no networks."""
+    names = (*_INCUMBENT_COUNTS, "unit", *_INCUMBENT_SERIES)
+    arrays = {f"incumbent/{name}": np.array(getattr(incumbent, name)) for name in names}
+    if incumbent.state is None:
+        return arrays
+    leaves = _named_leaves(incumbent.state)
+    return arrays | {f"incumbent/state/{name}": np.asarray(leaf) for name, leaf in leaves}
+
+
+def _incumbent(path: str | Path, state: State, arrays: dict[str, np.ndarray]) -> Incumbent:
+    """The incumbent of a checkpoint; older ones have none, and begin with the reference's mean."""
+    if "incumbent/challenges" not in arrays:
+        return Incumbent()
+    known = any(name.startswith("incumbent/state/") for name in arrays)
+    networks = _refill(path, state, arrays, "incumbent/state/") if known else None
+    steps, challenges, promotions, test_steps = (
+        int(arrays[f"incumbent/{name}"]) for name in _INCUMBENT_COUNTS
+    )
+    scores, returns = (tuple(arrays[f"incumbent/{name}"].tolist()) for name in _INCUMBENT_SERIES)
+    unit = float(arrays["incumbent/unit"])
+    return Incumbent(networks, steps, challenges, promotions, test_steps, unit, scores, returns)
+
+
+_INCUMBENT_COUNTS = ("env_steps", "challenges", "promotions", "test_steps")
+_INCUMBENT_SERIES = ("scores", "returns")
 
 
 def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
@@ -178,9 +231,12 @@ def require_finite(state: State) -> None:
             )
 
 
-def _refill(path: str | Path, state: State, arrays: dict[str, np.ndarray]) -> State:
+def _refill(
+    path: str | Path, state: State, arrays: dict[str, np.ndarray], prefix: str = "state/"
+) -> State:
     def leaf(key_path: jax.tree_util.KeyPath, fresh: AnyArray | jax.ShapeDtypeStruct) -> jax.Array:
-        stored = arrays.get(f"state/{jax.tree_util.keystr(key_path)}")
+        name = jax.tree_util.keystr(key_path)
+        stored = arrays.get(f"{prefix}{name}", SINCE_FORMAT_1.get(name))
         if stored is None or stored.shape != fresh.shape:
             raise UserError(
                 f"{path} does not fit this agent at {jax.tree_util.keystr(key_path)}: expected "

@@ -4,59 +4,33 @@ Everything random is derived from (seed, purpose, counter), so that a run that w
 resumed is the run that was not.
 """
 
+import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import jax
-import numpy as np
 
-from nppac.agents.base import Agent, ReplayAgent, State
-from nppac.agents.replay import Replay, empty_replay, insert
+from nppac.agents.base import Agent, State
+from nppac.agents.replay import empty_replay, insert
 from nppac.agents.schedule import Schedule
-from nppac.evaluation.evaluate import Evaluation, evaluate_in
+from nppac.evaluation.evaluate import Evaluation
 from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
-from nppac.references.cache import remembering
-from nppac.tasks.rollout import collect, episode_seeds
-from nppac.training.checkpoint import (
-    Progress,
-    load_newest,
-    require_finite,
-    save_checkpoint,
-    state_shapes,
-)
+from nppac.training.advice import penalty_warning, stillness_warning, waiting_note
+from nppac.training.checkpoint import Progress, load_newest, save_checkpoint, state_shapes
 from nppac.training.directory import CHECKPOINT_FILE
+from nppac.training.epoch import Run, evaluate_agent, evaluation_row, is_due, run_epoch
+from nppac.training.incumbent import Incumbent, snapshot
 from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
 from nppac.training.problem import Problem
 from nppac.training.signals import Interrupted, stopping_after_epoch
-from nppac.training.transitions import rewards_of, transitions
-from nppac.training.updates import (
-    exploring_policy,
-    greedy_policy,
-    metric_names,
-    random_policy,
-    run_updates,
-)
-from nppac.types import Episode
+from nppac.training.updates import metric_names
+from nppac.training.value_error import ValuedAgent
 from nppac.utils.errors import UserError
 from nppac.utils.files import remove_file
 from nppac.utils.progress import progress_bar
 from nppac.utils.random import random_stream
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run in memory at the end of an epoch.
-
-    `demos` are the demonstrations as transitions, where the agent or the replay wants them.
-    """
-
-    progress: Progress
-    state: State
-    replay: Replay
-    demos: Replay | None = None
-
 
 Callback = Callable[[Mapping[str, float | None]], object]
 """Is called with each row of the metrics, once it is on the disk."""
@@ -72,6 +46,7 @@ def train_to_end(
 ) -> Run:
     """Train to the end of the schedule, from the directory's checkpoint if it has one."""
     run = _start(problem, agent, schedule, seed, directory)
+    warned, row = False, {}
     with (
         stopping_after_epoch() as stop_requested,
         progress_bar("Training", schedule.steps, run.progress.env_steps) as advance,
@@ -82,15 +57,24 @@ def train_to_end(
             run = _tick(run, began)
             row |= _counters(run.progress)
             append_row(directory / METRICS_FILE, row)
-            advance(run.progress.env_steps, _status(row))
+            advance(run.progress.env_steps, _status(row, waiting_note(agent, run.progress.updates)))
+            warned = warned or _warn(penalty_warning(agent, row))
             stopping = stop_requested()  # asked once: what stops the run has been saved
-            if stopping or _due(run.progress.env_steps, schedule, "checkpoint_every"):
-                save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
+            if stopping or is_due(run.progress.env_steps, schedule, "checkpoint_every"):
+                _save(run, directory)
             if callback is not None:
                 callback(row)
             if stopping and run.progress.epoch < schedule.epochs:
                 raise Interrupted(stopping)
+    _warn(stillness_warning(agent, row))
     return run
+
+
+def _warn(warning: str | None) -> bool:
+    """Print a warning, if there is one."""
+    if warning:
+        print(warning, file=sys.stderr)
+    return bool(warning)
 
 
 def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, directory: Path) -> Run:
@@ -102,9 +86,8 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     sizes = problem.obs_dim, problem.action_dim
     found = load_newest(directory, state_shapes(agent, *sizes), replay)
     if found is not None:
-        progress, state, replay = found
-        rewind(directory / METRICS_FILE, progress.env_steps)
-        return Run(progress, state, replay, demos)
+        rewind(directory / METRICS_FILE, found.progress.env_steps)
+        return Run(found.progress, found.state, found.replay, demos, found.incumbent)
     began = time.monotonic()
     _forget_unsaved_start(directory)
     state = agent.init(random_stream(seed, "init"), *sizes)
@@ -115,13 +98,39 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
         replay = insert(replay, newest)
     if demos is not None and schedule.offline_updates:
         state = learn_offline(problem, agent, schedule, seed, state, demos)
-    row = _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
+    first = evaluate_agent(problem, agent, schedule, seed, state)
     progress = Progress(updates=schedule.offline_updates if demos is not None else 0)
-    run = _tick(Run(progress, state, replay, demos), began)
-    own = metric_names(agent, *sizes, problem.reference.family)
-    append_row(directory / METRICS_FILE, {**row, **_counters(run.progress)}, own)
-    save_checkpoint(directory / CHECKPOINT_FILE, run.progress, run.state, run.replay)
+    incumbent = first_incumbent(problem, first, state)
+    run = _tick(Run(progress, state, replay, demos, incumbent), began)
+    row = {**evaluation_row(first), **_counters(run.progress)}
+    append_row(directory / METRICS_FILE, row, _own_columns(problem, agent, schedule))
+    _save(run, directory)
     return run
+
+
+def _save(run: Run, directory: Path) -> None:
+    path = directory / CHECKPOINT_FILE
+    save_checkpoint(path, run.progress, run.state, run.replay, run.incumbent)
+
+
+def first_incumbent(problem: Problem, first: Evaluation, state: State) -> Incumbent:
+    """The reference's mean, or the initial policy where the reference knows nothing."""
+    unit = 1.0 if first.success_any is not None else first.return_std
+    unknowing = problem.reference.family == "uniform"
+    return Incumbent(snapshot(state) if unknowing else None, unit=unit)
+
+
+def _own_columns(problem: Problem, agent: Agent, schedule: Schedule) -> tuple[str, ...]:
+    """The columns of the metrics that not every run has."""
+    reported = metric_names(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
+    values = ("value_return", "value_bias", "value_error")
+    tests = ("incumbent_from", "test_steps")
+    return (
+        "reward_per_step",
+        *(values if isinstance(agent, ValuedAgent) else ()),
+        *(tests if schedule.challenges else ()),
+        *reported,
+    )
 
 
 def _forget_unsaved_start(directory: Path) -> None:
@@ -139,69 +148,6 @@ def _forget_unsaved_start(directory: Path) -> None:
     remove_file(metrics)
 
 
-def run_epoch(
-    problem: Problem, agent: Agent, schedule: Schedule, seed: int, run: Run
-) -> tuple[Run, dict[str, float | None]]:
-    """Collect one epoch of steps, cache the reference beside them, update, evaluate."""
-    done = run.progress
-    key = jax.random.fold_in(random_stream(seed, "epoch"), done.epoch)
-    act_key, update_key = jax.random.split(key)
-    query = remembering(problem.reference)  # acting and caching may ask about the same states
-    act = exploring_policy(agent, run.state, act_key, query)
-    if done.env_steps < schedule.random_steps:
-        act = random_policy(problem.action_dim, act_key)
-    seeds = episode_seeds(seed, "training", done.episodes)
-    episodes = collect(problem.env, act, seeds, schedule.epoch_steps)
-    replay = insert(run.replay, transitions(episodes, query))
-    env_steps = done.env_steps + schedule.epoch_steps
-    updates = _updates_due(agent, schedule, env_steps)
-    began = time.monotonic()
-    batches = schedule.batch_size, problem.reference.family, run.demos
-    state, info = run_updates(agent, run.state, replay, update_key, updates, *batches)
-    require_finite(state)
-    row: dict[str, float | None] = {**info, "train_return_mean": _mean_return(episodes)}
-    if updates:
-        row["updates_per_second"] = updates / (time.monotonic() - began)
-    if _due(env_steps, schedule, "eval_every"):
-        row |= _evaluation_row(evaluate_agent(problem, agent, schedule, seed, state))
-    progress = replace(
-        done,
-        epoch=done.epoch + 1,
-        env_steps=env_steps,
-        episodes=done.episodes + len(episodes),
-        updates=done.updates + updates,
-    )
-    return Run(progress, state, replay, run.demos), row
-
-
-def _updates_due(agent: Agent, schedule: Schedule, env_steps: int) -> int:
-    if env_steps <= schedule.warmup_steps:
-        return 0
-    own = isinstance(agent, ReplayAgent)
-    return agent.updates_per_epoch if own else schedule.updates_per_epoch
-
-
-def evaluate_agent(
-    problem: Problem, agent: Agent, schedule: Schedule, seed: int, state: State
-) -> Evaluation:
-    """Evaluate the deterministic policy on the same episodes each time."""
-    return evaluate_in(
-        problem.eval_envs,
-        greedy_policy(agent, state, problem.reference),
-        episodes=schedule.eval_episodes,
-        seed=seed,
-    )
-
-
-def _evaluation_row(evaluation: Evaluation) -> dict[str, float | None]:
-    return {
-        "eval_return_mean": evaluation.return_mean,
-        "eval_return_std": evaluation.return_std,
-        "eval_success_any": evaluation.success_any,
-        "eval_success_end": evaluation.success_end,
-    }
-
-
 def _tick(run: Run, began: float) -> Run:
     wall_seconds = run.progress.wall_seconds + time.monotonic() - began
     return replace(run, progress=replace(run.progress, wall_seconds=wall_seconds))
@@ -215,17 +161,9 @@ def _counters(progress: Progress) -> dict[str, float]:
     }
 
 
-def _due(env_steps: int, schedule: Schedule, interval: str) -> bool:
-    return env_steps % getattr(schedule, interval) == 0 or env_steps >= schedule.steps
-
-
-def _mean_return(episodes: list[Episode]) -> float:
-    return float(np.mean([float(np.sum(rewards_of(episode))) for episode in episodes]))
-
-
-def _status(row: Mapping[str, object]) -> str:
-    """Success or return, KL and rate, for the progress bar."""
-    parts = []
+def _status(row: Mapping[str, float | None], note: str) -> str:
+    """Success or return, KL and rate, for the progress bar, and why nothing changes yet."""
+    parts = [note] if note else []
     if row.get("eval_success_any") is not None:
         parts.append(f"success {row['eval_success_any']:.0%}")
     elif row.get("eval_return_mean") is not None:

@@ -15,10 +15,16 @@ from nppac.tasks import (
     obs_dim,
 )
 from nppac.tasks.rollout import Act
-from nppac.training.checkpoint import load_state, newest_readable, state_shapes
+from nppac.training.checkpoint import (
+    load_incumbent,
+    load_state,
+    newest_readable,
+    state_shapes,
+)
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import REFERENCE_FILE
-from nppac.training.updates import ReferenceQuery, greedy_policy
+from nppac.training.incumbent import Incumbent
+from nppac.training.updates import ReferenceQuery
 from nppac.types import ReferenceStats
 from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
@@ -29,20 +35,27 @@ class TrainedRun:
     """What a run has learned, as of its last checkpoint."""
 
     config: RunConfig
-    state: State
+    chosen: Incumbent
+    """The incumbent; the newest policy in a run without tests."""
     query: ReferenceQuery
-    """The run's reference; only an anchored policy may ask it."""
+    """The run's reference; only an anchored policy or the reference's own mean may ask it."""
     checkpoint: Path
 
     def policy(self, query: ReferenceQuery | None = None) -> Act:
         """Its deterministic policy; `query` stands in for the reference where it is known."""
-        return greedy_policy(self.config.agent, self.state, query or self.query)
+        return self.chosen.policy(self.config.agent, query or self.query)
 
 
 def load_trained_run(
-    directory: str | Path, *, trust: bool = False, reference: Reference | None = None
+    directory: str | Path,
+    *,
+    trust: bool = False,
+    latest: bool = False,
+    reference: Reference | None = None,
 ) -> TrainedRun:
     """Read a run's last checkpoint; a `reference` that is at hand is not read.
+
+    The policy is the incumbent, or with `latest` the newest one.
 
     A task or a reference of the user's own is imported only if the run was made here, or with
     `trust`: a directory must not decide what code runs.
@@ -51,15 +64,22 @@ def load_trained_run(
     env = make_env(get_task(config.task))
     agent: Agent = config.agent
     shapes = state_shapes(agent, obs_dim(env), action_dim(env))
-    found = newest_readable(Path(directory), lambda path: load_state(path, shapes))
+    found = newest_readable(Path(directory), lambda path: _chosen(path, shapes, latest))
     if found is None:
         raise UserError(
             f"{directory} has no checkpoint yet. Let `nppac resume {directory}` run for a while."
         )
     query: ReferenceQuery = _no_reference
-    if agent.anchored:
+    path, chosen = found
+    if agent.anchored or chosen.state is None:
         query = saved_reference(config, directory) if reference is None else reference
-    return TrainedRun(config, found[1], query, found[0])
+    return TrainedRun(config, chosen, query, path)
+
+
+def _chosen(path: Path, shapes: State, latest: bool) -> Incumbent:
+    """The policy that a run hands out."""
+    incumbent = None if latest else load_incumbent(path, shapes)
+    return Incumbent(load_state(path, shapes)) if incumbent is None else incumbent
 
 
 def saved_reference(config: RunConfig, directory: str | Path) -> Reference:
@@ -75,9 +95,11 @@ def saved_reference(config: RunConfig, directory: str | Path) -> Reference:
     return reference
 
 
-def load_run_policy(directory: str | Path, *, trust: bool = False) -> tuple[RunConfig, Act]:
+def load_run_policy(
+    directory: str | Path, *, trust: bool = False, latest: bool = False
+) -> tuple[RunConfig, Act]:
     """A run's configuration and its deterministic policy as of the last checkpoint."""
-    trained = load_trained_run(directory, trust=trust)
+    trained = load_trained_run(directory, trust=trust, latest=latest)
     return trained.config, trained.policy()
 
 

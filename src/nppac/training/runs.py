@@ -11,6 +11,7 @@ from nppac.references import CustomReference, Reference
 from nppac.tasks import TaskSpec, get_task
 from nppac.training.config import RunConfig, read_config, to_json
 from nppac.training.directory import CONFIG_FILE, DEMOS_FILE, REFERENCE_FILE, SUMMARY_FILE
+from nppac.training.judgement import judge_run
 from nppac.training.loop import Callback, train_to_end
 from nppac.training.origin import check_origin, run_origin
 from nppac.training.problem import Problem, make_problem, obtain_reference
@@ -158,6 +159,7 @@ def _train(
     except FailedEnvironment as error:
         remedy = f"Mend it, then continue with: nppac resume {shlex.quote(str(directory))}"
         raise FailedEnvironment(f"{error}\n{remedy}") from error.__cause__
-    summary = run_summary(config, directory, run)
+    fresh = judge_run(problem, config.agent, config.schedule, config.seed, run)
+    summary = run_summary(config, directory, run, fresh)
     write_json(directory / SUMMARY_FILE, summary)
     return summary

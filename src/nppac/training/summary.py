@@ -6,12 +6,14 @@ import numpy as np
 
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.training.config import RunConfig
-from nppac.training.loop import Run
+from nppac.training.epoch import Run
 from nppac.utils.errors import UserError
 
 
-def run_summary(config: RunConfig, directory: Path, run: Run) -> dict[str, object]:
-    """What the run came to, in a few numbers."""
+def run_summary(
+    config: RunConfig, directory: Path, run: Run, fresh: dict[str, object] | None
+) -> dict[str, object]:
+    """What the run came to, in a few numbers; `fresh` is its judgement on fresh episodes."""
     metrics = load_metrics(directory / METRICS_FILE)
     evaluated = ~np.isnan(metrics["eval_return_mean"])
     if not evaluated.any():
@@ -39,4 +41,12 @@ def run_summary(config: RunConfig, directory: Path, run: Run) -> dict[str, objec
         "eval_success_any": ends("eval_success_any"),
         "eval_success_end": ends("eval_success_end"),
         "updates_per_second": float(np.median(speeds)) if speeds.size else None,
+        **({"incumbent": _incumbent_facts(run)} if run.incumbent.challenges else {}),
+        **({"fresh": fresh} if fresh else {}),
     }
+
+
+def _incumbent_facts(run: Run) -> dict[str, int]:
+    """When the run's policy was chosen, and what it took."""
+    names = ("env_steps", "challenges", "promotions", "test_steps")
+    return {name: getattr(run.incumbent, name) for name in names}

@@ -7,7 +7,10 @@ from nppac.agents.common.returns import (
     generalised_advantage,
     lambda_returns,
     standardised,
+    value_units,
 )
+from nppac.agents.replay import empty_replay, insert
+from nppac.types import Batch, ReferenceStats
 
 DISCOUNT, TRACE = 0.99, 0.95
 
@@ -94,3 +97,27 @@ def test_discounted_sums_by_hand():
 def test_standardising_counts_only_what_it_is_told_to():
     values = standardised(jnp.array([1.0, 3.0, 100.0]), jnp.array([1.0, 1.0, 0.0]), 0.0)
     np.testing.assert_allclose(values, [-1.0, 1.0, 98.0])
+
+
+def filled_replay(reward, mask, end, capacity=8):
+    rows = len(reward)
+    zeros = np.zeros((rows, 1), np.float32)
+    stats = ReferenceStats(zeros, zeros)
+    reward, mask, end = (np.float32(column) for column in (reward, mask, end))
+    batch = Batch(zeros, zeros, reward, zeros, mask, stats, stats, end)
+    return insert(empty_replay(capacity, 1, 1), batch)
+
+
+def test_values_are_measured_by_the_returns_of_the_first_episodes():
+    # Terminated: G = (1 + 2/2, 2); the mean is 2 and all are equal.
+    shift, scale = value_units(filled_replay([1, 2], [1, 0], [0, 1]), 0.5)
+    assert (float(shift), float(scale)) == (2.0, 1.0)
+    # Cut short and continued with the mean reward, 2, for ever, worth 4: G = (0 + 6/2, 4 + 4/2).
+    shift, scale = value_units(filled_replay([0, 4], [1, 1], [0, 1]), 0.5)
+    assert float(shift) == pytest.approx(4.5)
+    assert float(scale) == pytest.approx(0.1 * 1.5)
+
+
+def test_without_rewards_values_keep_their_unit():
+    shift, scale = value_units(filled_replay([0, 0, 0], [1, 1, 1], [0, 0, 1]), 0.99)
+    assert (float(shift), float(scale)) == (0.0, 1.0)

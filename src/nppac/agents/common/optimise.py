@@ -1,7 +1,7 @@
 """Gradient steps on any tree of parameters."""
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +63,26 @@ def descend_minibatches(
 def polyak_average(new: P, old: P, tau: float) -> P:
     """θ̄ ← τ θ + (1 - τ) θ̄."""
     return cast(P, optax.incremental_update(cast(optax.Params, new), cast(optax.Params, old), tau))
+
+
+class ParamsAverage(NamedTuple):
+    """A running average of parameters."""
+
+    average: optax.Params
+
+
+def average_params(rate: float) -> Optimiser:
+    """Passes updates on unchanged, and averages the parameters that result from them."""
+
+    def init(params: object) -> ParamsAverage:
+        return ParamsAverage(jax.tree.map(jnp.copy, params))
+
+    def update(updates: P, state: object, params: object = None) -> tuple[P, ParamsAverage]:
+        after = optax.apply_updates(cast(optax.Params, params), cast(optax.Updates, updates))
+        average = cast(ParamsAverage, state).average
+        return updates, ParamsAverage(polyak_average(after, average, rate))
+
+    return optax.GradientTransformation(init, update)
 
 
 def mean_magnitude(gradient: object) -> Scalar:

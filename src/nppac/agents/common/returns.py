@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from nppac.types import AnyArray
+from nppac.agents.replay import Replay
+from nppac.types import AnyArray, Scalar
 
 RowValues = Float[AnyArray, " rows"]
 """One number for each row of the replay."""
@@ -50,6 +51,29 @@ def lambda_returns(
 def generalised_advantage(returns: RowValues, value: RowValues) -> RowValues:
     """A_t = Σ_j (γℓ)ʲ δ_{t+j} = G_t - V(s_t), where δ_t = r_t + γ m_t V(s_{t+1}) - V(s_t)."""
     return returns - value
+
+
+def value_units(replay: Replay, discount: float) -> tuple[Scalar, Scalar]:
+    """The mean of the discounted returns in a replay, and a tenth of their standard deviation.
+
+    An episode that was cut short is continued with the mean reward. Equal returns, as where no
+    reward has been seen, have the unit 1.
+    """
+    stored, weights = replay.storage, jnp.arange(replay.capacity) < replay.size
+    mean_reward = jnp.average(stored.reward, weights=weights)
+    beyond = jnp.full_like(stored.reward, mean_reward / max(1.0 - discount, 1e-3))
+    returns = lambda_returns(
+        stored.reward,
+        stored.discount_mask,
+        stored.episode_end,
+        beyond,
+        discount,
+        1.0,
+        replay.position,
+    )
+    shift = jnp.average(returns, weights=weights)
+    spread = jnp.sqrt(jnp.average((returns - shift) ** 2, weights=weights))
+    return shift, jnp.where(spread > 0.0, 0.1 * spread, 1.0)
 
 
 def standardised(values: RowValues, weights: RowValues, epsilon: float) -> RowValues:

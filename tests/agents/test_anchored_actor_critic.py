@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from method_runs import stacked
-from nppac.agents.nppac_anchored import Anchored
+from nppac.agents.anchored_actor_critic import Anchored
 from nppac.types import Batch, NStepOutcome, ReferenceStats
 from nppac.utils.errors import UserError
 
@@ -170,3 +170,35 @@ def test_a_discount_of_zero_leaves_nothing_to_look_ahead_to():
     assert Anchored(discount=0.0).discount == 0
     with pytest.raises(UserError, match="discount"):
         Anchored(discount=0.0, n_step=2)
+
+
+def test_the_unit_of_corrections_does_not_vanish_with_the_demonstrators_noise():
+    agent = replace(AGENT, min_unit=0.05, max_correction=2.0)
+    narrow = STATS._replace(scale=jnp.full_like(LOC, 1e-3))
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    large = jax.tree.map(lambda weights: 1e5 * weights, state.policy.trunk)
+    moved = state._replace(policy=replace(state.policy, trunk=large))
+    far = jnp.abs(agent.mode(moved, OBS, narrow) - LOC)
+    np.testing.assert_allclose(far, 2.0 * 0.05, rtol=1e-4)
+    _, penalty = agent.act_with_log_ratio(moved.policy, OBS, narrow, KEY, "normal")
+    np.testing.assert_allclose(penalty, 0.5 * ACTION_DIM * 2.0**2, rtol=1e-3)
+    wide = agent.mode(moved, OBS, STATS) - LOC  # a scale above the floor is left alone
+    np.testing.assert_allclose(jnp.abs(wide), 2.0 * 0.2, rtol=1e-4)
+
+
+def test_normalised_values_leave_what_is_learned_in_the_rewards_units():
+    """Critics that say 0 are worth the shift, and their targets are in their own units."""
+    agent = replace(AGENT, normalise_values=True, backup_kl=False, num_qs=1, discount=0.9)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    silent = jax.tree.map(jnp.zeros_like, state.critic)
+    state = state._replace(
+        critic=silent,
+        target_critic=silent,
+        value_shift=jnp.float32(10.0),
+        value_scale=jnp.float32(2.0),
+    )
+    np.testing.assert_allclose(agent.values(state, OBS, LOC), 10.0)
+    _, info = agent.update_critic(state, make_batch(), KEY, "normal")
+    # y = 1 + 0.9 · 10 = 10, which is 0 in the critics' units: nothing is left to learn.
+    assert float(info["critic_loss"]) == pytest.approx(0.0, abs=1e-10)
+    assert float(info["q"]) == pytest.approx(10.0)

@@ -1,0 +1,190 @@
+"""An actor-critic whose policy is a correction to its reference, in units of the reference's scale.
+
+At step 0 the policy is the reference. Nothing is pretrained, and nothing that the demonstrations
+taught has to be learned again. The critics learn first, while the policy does not change.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import PRNGKeyArray
+
+from nppac.agents.base import BatchSpec, Info
+from nppac.agents.common.kl_state import KLActorCriticState
+from nppac.agents.common.optimise import Optimiser, average_params
+from nppac.agents.common.sampling import state_key
+from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic
+from nppac.nn.policies import HeadName, Policy, make_policy
+from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Scalar, Values
+from nppac.utils.errors import UserError
+from nppac.utils.settings import Count, NaturalNumber, NonNegative, Positive, settings
+
+
+@settings
+class Anchored(KLActorCritic):
+    """Settings of the anchored actor-critic.
+
+    π(a|s) = N(μ0(s) + σ0(s) f(s), (c σ0(s))²),    penalty α ½‖f(s)‖²
+    """
+
+    head: HeadName = "anchored"
+    """Policy head: the correction to the reference."""
+    kl: Literal["sample", "closed", "mean"] = "mean"
+    """The penalty; by default the part of the KL that depends on the means."""
+    temperature: Positive = 0.5
+    """Weight α of the penalty; the initial value if it is tuned."""
+    temperature_in_q_units: bool = False
+    """Measure α in units of the critics' mean |Q|, so that it does not depend on reward scale."""
+    layer_norm: bool = True
+    """Apply layer normalisation in the critics."""
+    noise_ratio: Positive = 0.5
+    """c: the policy's scale as a fraction of the reference's."""
+    max_correction: Positive = 3.0
+    """Largest correction |f|, in units of the reference's scale."""
+    min_unit: NonNegative = 0.0
+    """Smallest unit of corrections, noise and penalty, in units of the action; a demonstrator
+    without noise would leave none."""
+    critic_warmup_updates: NaturalNumber = 0
+    """Number of first updates in which only the critics learn."""
+    n_step: Count = 1
+    """Steps of reward in the critics' target before it bootstraps."""
+    candidates: Count = 1
+    """Number of actions from which the critics choose: the policy's own, and samples around it."""
+    policy_ema_updates: NaturalNumber = 0
+    """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_step > 1 and self.discount == 0:
+            raise UserError("'discount' is 0; with 'n_step' above 1 it must be greater than 0.")
+
+    def batch_spec(self, batch_size: int) -> BatchSpec:
+        """Minibatches, with n-step outcomes if `n_step` is above 1."""
+        spec = super().batch_spec(batch_size)
+        if self.n_step == 1:
+            return spec
+        return spec._replace(n_step=self.n_step, discount=self.discount)
+
+    def make_policy(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Policy:
+        """A policy whose correction is nearly zero everywhere."""
+        hidden = self.policy_hidden
+        return make_policy(
+            key, self.head, obs_dim, action_dim, hidden, self.noise_ratio, self.max_correction
+        )
+
+    def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
+        """α, times E|Q| with `temperature_in_q_units`."""
+        temperature = super().weight(state, q)
+        return (
+            temperature * jnp.mean(jnp.abs(jax.lax.stop_gradient(q)))
+            if self.temperature_in_q_units
+            else temperature
+        )
+
+    def update_critic(
+        self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
+    ) -> tuple[KLActorCriticState, Info]:
+        """One step on the Bellman residual over `n_step` steps."""
+        if batch.n_step is not None:
+            reward, obs, discount, reference = batch.n_step
+            mask = discount / self.discount  # the target multiplies by γ
+            batch = batch._replace(
+                reward=reward, next_obs=obs, next_reference=reference, discount_mask=mask
+            )
+        return super().update_critic(state, batch, key, family)
+
+    def update_policy(
+        self,
+        state: KLActorCriticState,
+        batch: Batch,
+        key: PRNGKeyArray,
+        family: Family,
+        extra_loss: ExtraLoss,
+    ) -> tuple[KLActorCriticState, Info, Values]:
+        """One step of the policy, unless the critics still warm up."""
+        moved, info, log_ratio = super().update_policy(state, batch, key, family, extra_loss)
+        return self.after_warmup(state, moved), info, log_ratio
+
+    def update_temperature(
+        self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
+    ) -> KLActorCriticState:
+        """One step of a tuned α, unless the critics still warm up: until then the KL stays 0."""
+        if not self.tune_temperature:
+            return state
+        tuned = super().update_temperature(state, log_ratio, action_dim, family)
+        return self.after_warmup(state, tuned)
+
+    def after_warmup(self, old: KLActorCriticState, new: KLActorCriticState) -> KLActorCriticState:
+        """The new state, or the old one while only the critics learn."""
+        if not self.critic_warmup_updates:
+            return new
+        learned = optax.tree_utils.tree_get(old.critic_optimiser, "count")  # Adam's own
+        warming_up = learned <= self.critic_warmup_updates * self.utd_ratio
+        return jax.tree.map(lambda o, n: jnp.where(warming_up, o, n), old, new)
+
+    def policy_optimiser(self) -> Optimiser:
+        """Adam, with a running average of the policy's parameters."""
+        if not self.policy_ema_updates:
+            return super().policy_optimiser()
+        return optax.chain(
+            super().policy_optimiser(), average_params(1.0 / self.policy_ema_updates)
+        )
+
+    def sample(
+        self,
+        state: KLActorCriticState,
+        obs: Obs,
+        reference: ReferenceStats | None,
+        key: PRNGKeyArray,
+    ) -> Actions:
+        """An exploring action: the best of `candidates` samples."""
+        reference = self.with_unit(reference)
+        keys = jax.random.split(key, self.candidates)
+        draws = [super(Anchored, self).sample(state, obs, reference, k) for k in keys]
+        return self.best(state, obs, draws)
+
+    def mode(
+        self, state: KLActorCriticState, obs: Obs, reference: ReferenceStats | None
+    ) -> Actions:
+        """The mean, or the best of the mean and samples around it."""
+        if self.policy_ema_updates:
+            policy = optax.tree_utils.tree_get(state.policy_optimiser, "average")
+            state = state._replace(policy=policy)
+        reference = self.with_unit(reference)
+        keys = jax.random.split(jax.random.key(0), self.candidates)[1:]
+
+        def draw(key: PRNGKeyArray) -> Actions:
+            sample = jax.vmap(
+                lambda o, r: state.policy.condition_on(r).sample(o, state_key(key, o))[0]
+            )
+            return sample(obs, reference)
+
+        mean = state.policy.condition_on(reference).mode(obs)
+        return self.best(state, obs, [mean, *(draw(key) for key in keys)])
+
+    def act_with_log_ratio(
+        self,
+        policy: Policy,
+        obs: Obs,
+        stats: ReferenceStats,
+        key: PRNGKeyArray,
+        family: Family,
+    ) -> tuple[Actions, Values]:
+        """An action and the penalty, in units no smaller than `min_unit`."""
+        return super().act_with_log_ratio(policy, obs, self.with_unit(stats), key, family)
+
+    def with_unit(self, stats: ReferenceStats | None) -> ReferenceStats:
+        """The reference with a scale of at least `min_unit`."""
+        assert stats is not None, "an anchored agent is always given its reference's statistics"
+        return stats._replace(scale=jnp.maximum(stats.scale, self.min_unit))
+
+    def best(self, state: KLActorCriticState, obs: Obs, actions: Sequence[Actions]) -> Actions:
+        """At each state the action with the largest minimum over the critics."""
+        if len(actions) == 1:
+            return actions[0]
+        values = jnp.stack([jnp.min(state.critic(obs, action), axis=0) for action in actions])
+        chosen = jnp.argmax(values, axis=0)
+        return jnp.take_along_axis(jnp.stack(actions), chosen[None, ..., None], axis=0)[0]

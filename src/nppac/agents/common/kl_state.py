@@ -1,0 +1,35 @@
+"""The state of the KL actor-critic, and the units of its critics."""
+
+from typing import NamedTuple
+
+import optax
+
+from nppac.nn.critics import CriticEnsemble
+from nppac.nn.policies import Policy
+from nppac.types import Scalar, Values
+
+
+class KLActorCriticState(NamedTuple):
+    """Everything that learns."""
+
+    policy: Policy
+    critic: CriticEnsemble
+    target_critic: CriticEnsemble
+    log_temperature: Scalar
+    policy_optimiser: optax.OptState
+    critic_optimiser: optax.OptState
+    temperature_optimiser: optax.OptState
+    value_shift: Scalar
+    """Value, in the rewards' units, at which the critics say 0."""
+    value_scale: Scalar
+    """What 1 of the critics is in the rewards' units."""
+
+
+def in_reward_units(state: KLActorCriticState, q: Values) -> Values:
+    """Values as the critics give them, in the rewards' units."""
+    return state.value_shift + state.value_scale * q
+
+
+def in_critic_units(state: KLActorCriticState, value: Values) -> Values:
+    """Values in the rewards' units, as the critics give them."""
+    return (value - state.value_shift) / state.value_scale

@@ -1,0 +1,41 @@
+"""What a run's metrics say that a user should hear, in one line each."""
+
+from collections.abc import Mapping
+
+from nppac.agents.base import Agent
+
+HARDLY_MOVED = 1e-4
+"""A KL to the reference, in nats, below which an anchored policy is its reference."""
+
+
+def penalty_warning(agent: Agent, row: Mapping[str, float | None]) -> str | None:
+    """A warning where the critics' target holds more penalty than reward."""
+    if not getattr(agent, "backup_kl", False) or not getattr(agent, "uses_reference", False):
+        return None
+    penalty, reward = row.get("penalty_per_step"), row.get("reward_per_step")
+    if penalty is None or reward is None or abs(penalty) <= abs(reward):
+        return None
+    return (
+        f"The KL penalty in the critics' target, {penalty:.3g} a step, outweighs the reward, "
+        f"{reward:.3g} a step: the critics mostly learn the penalty. --no-backup-kl leaves it out "
+        "of the target; a smaller --temperature shrinks it."
+    )
+
+
+def stillness_warning(agent: Agent, row: Mapping[str, float | None]) -> str | None:
+    """A warning where an anchored policy could not leave its reference."""
+    kl = row.get("kl")
+    if not agent.anchored or kl is None or kl >= HARDLY_MOVED:
+        return None
+    return (
+        f"The policy has hardly moved from its reference (KL {kl:.1g}). If it should improve, give "
+        "it more room: a smaller --temperature, a larger --min-unit, or more --steps."
+    )
+
+
+def waiting_note(agent: Agent, updates: int) -> str:
+    """Why the policy does not change yet; nothing once it does."""
+    wait = getattr(agent, "critic_warmup_updates", 0)
+    if not updates and wait:
+        return "collecting first data"
+    return f"critics warm up, policy waits until update {wait:,}" if updates < wait else ""
