@@ -118,3 +118,10 @@ def test_an_interrupted_run_is_continued(tmp_path, monkeypatch):
     what = events(tmp_path / "a", run.name)
     assert what == ["started", "stopped", "failed", "resumed", "finished"]
     assert_same_run(run.directory, whole.directory)
+
+
+def test_seeds_share_a_gp_whose_own_seed_is_given(tmp_path, demos):
+    own = [record.fit for record in write_record(tmp_path, toy_runs(tmp_path, demos))]
+    assert len(set(own)) == 2
+    shared = toy_runs(tmp_path, demos, settings={"gp.seed": 1})
+    assert len({record.fit for record in write_record(tmp_path, shared)}) == 1

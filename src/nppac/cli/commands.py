@@ -26,6 +26,7 @@ from nppac.cli.reproduce import reproduce_command
 from nppac.cli.show import console
 from nppac.cli.sweep import status_command, sweep_command
 from nppac.cli.training import resume_command, train_command
+from nppac.cli.tune import tune_command
 from nppac.references import REFERENCES
 from nppac.tasks import TASKS
 from nppac.training.presets import Preset
@@ -70,6 +71,7 @@ RAW: dict[str, Callable[[Sequence[str]], None]] = {
     "fit": fit_command,
     "doctor": doctor_command,
     "sweep": sweep_command,
+    "tune": tune_command,
 }
 """Commands whose flags are the settings of a run, which they parse themselves."""
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -67,7 +67,7 @@ def _runs(plan: Plan, root: Path) -> Iterator[PlannedRun]:
     for task, method, reference, variant in kinds:
         config = _config(plan, task, method, reference, variant)
         words = [task, method, reference, variant]
-        stem = "-".join(_plain(word) for word in words if word)
+        stem = "-".join(plain_word(word) for word in words if word)
         for seed in plan.seeds:
             name = f"{stem}-seed{seed}"
             yield PlannedRun(name, replace(config, seed=seed), root / name)
@@ -99,8 +99,8 @@ def _config(plan: Plan, task: str, method: str, reference: str | None, variant: 
 def _from_file(plan: Plan, config: RunConfig) -> RunConfig:
     if plan.config is None:
         return config
-    named = plan.config.replace("{task}", _plain(config.task))
-    path = plan.folder / named.replace("{method}", _plain(config.method))
+    named = plan.config.replace("{task}", plain_word(config.task))
+    path = plan.folder / named.replace("{method}", plain_word(config.method))
     values = read_values(path)
     for name in ("task", "method"):
         if values.get(name, getattr(config, name)) != getattr(config, name):
@@ -130,7 +130,7 @@ def _found(source: str | None, folder: Path, known) -> str | None:
     return source
 
 
-def _plain(word: str) -> str:
+def plain_word(word: str) -> str:
     """A word as part of a file's name; of a path its stem."""
     word = Path(word).stem if Path(word).suffix == ".npz" else word
     return re.sub(r"[^\w.-]+", "-", word)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nppac.sweeps.plan import PlannedRun
-from nppac.training.config import RunConfig
-from nppac.training.directory import CONFIG_FILE, SUMMARY_FILE
+from nppac.training.config import RunConfig, plain_config
+from nppac.training.directory import SUMMARY_FILE
 from nppac.utils.errors import UserError
-from nppac.utils.files import read_json
+from nppac.utils.files import read_json_object
 
 MOST_RECORDS = 2_000
 DECISIVE = ("batch_size", "updates_per_step", "utd_ratio", "num_qs")
@@ -46,10 +46,8 @@ def timed_runs(folders: Iterable[Path]) -> list[TimedRun]:
 
 def _timed(directory: Path) -> TimedRun | None:
     try:
-        summary, config = (read_json(directory / name) for name in (SUMMARY_FILE, CONFIG_FILE))
+        summary, config = read_json_object(directory / SUMMARY_FILE), plain_config(directory)
     except UserError:
-        return None
-    if not isinstance(summary, dict) or not isinstance(config, dict):
         return None
     steps, seconds = summary.get("env_steps"), summary.get("wall_seconds")
     if not isinstance(steps, int | float) or not isinstance(seconds, int | float):
