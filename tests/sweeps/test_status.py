@@ -29,6 +29,8 @@ def test_the_states_of_a_run_from_its_files_alone(tmp_path):
     directory = tmp_path / "a"
     assert state() == "waiting"
     assert state({"key"}) == "fitting"
+    assert state({"a"}) == "waiting"  # in a queue
+    note(SweepLayout(tmp_path).journal("a"), "started")
     assert state({"a"}) == "running"
     note(SweepLayout(tmp_path).journal("a"), "failed", "no\nreason")
     assert (state(), run_status(tmp_path, record()).reason) == ("failed", "no reason")

@@ -78,10 +78,13 @@ def _state(
 ) -> RunState:
     if (directory / SUMMARY_FILE).exists():
         return "finished"
-    if is_locked(directory) if active is None else record.name in active:
+    begun = last in ("started", "resumed")
+    if is_locked(directory) if active is None else record.name in active and begun:
         return "running"
     if active is not None and record.fit in active:
         return "fitting"
+    if active is not None and record.name in active:  # an engine may queue it
+        return "waiting"
     if last in ("failed", "lost"):
         return "failed"
     return "stopped" if (directory / CONFIG_FILE).exists() else "waiting"
