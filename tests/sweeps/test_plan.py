@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +117,9 @@ def test_a_file_of_settings_lies_under_the_overrides(write, tmp_path):
     other = "methods: [nppac]\ntasks: [door]\nconfig: door-sac.json\n"
     with pytest.raises(UserError, match="is of the method 'sac'"):
         expand(read_plan_file(write(other)).plan, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "count"), [("paper", 300), ("door-embedded", 6)])
+def test_the_plans_that_come_with_the_project_can_be_expanded(tmp_path, name, count):
+    path = Path(__file__).parents[2] / "plans" / f"{name}.yaml"
+    assert len(expand(read_plan_file(path).plan, tmp_path)) == count
