@@ -9,7 +9,7 @@ from nppac.references.gp import work as gp_work
 from nppac.references.gp.config import NOISE_FLOOR, WORK
 from nppac.references.gp.fit import _subset, fit_hyperparameters
 from nppac.references.gp.kernels import KERNELS
-from nppac.references.gp.work import stages
+from nppac.references.gp.work import FitWork
 from nppac.utils.errors import UserError
 from references import dense
 
@@ -31,9 +31,8 @@ def test_auto_finds_the_generating_kernel(kernel):
     obs, actions = draw(kernel)
     config = GPConfig(kernel="auto", max_steps=25)
     seen = []
-    fit = fit_hyperparameters(
-        obs, actions, config, lambda done, status="": seen.append((done, status))
-    )
+    work = FitWork(config, len(obs), lambda done, status="": seen.append((done, status)))
+    fit = fit_hyperparameters(obs, actions, config, work)
     assert fit.kernel == kernel
     assert set(fit.per_kernel) == set(KERNELS)
     assert max(fit.per_kernel, key=fit.per_kernel.__getitem__) == kernel
@@ -76,13 +75,15 @@ def test_the_last_steps_take_more_points(monkeypatch):
     obs, actions = draw("matern32", n=90)
     seen = []
     config = GPConfig(kernel="matern32", fit_points=2000, max_steps=30)
-    fit = fit_hyperparameters(obs, actions, config, lambda done, status="": seen.append(done))
+    work = FitWork(config, len(obs), lambda done, status="": seen.append(done))
+    fit = fit_hyperparameters(obs, actions, config, work)
     coarse = fit_hyperparameters(obs[_subset(90, 25, 0)], actions[_subset(90, 25, 0)], config)
     whole = fit_hyperparameters(obs, actions, replace(config, fit_points=999))
     assert (fit.points, coarse.points, whole.points) == (90, 25, 90)
     assert fit.after == pytest.approx(whole.after, abs=0.02)
-    work = stages(config, 90)
-    assert work.fine.start < seen[-1] <= work.condition.start <= WORK
+    assert work.stages["fine"].steps == 10
+    assert seen == sorted(seen)
+    assert 0 < seen[-1] <= WORK
     assert replace(config, fit_points=999).refine_steps == 0
     assert replace(config, optimiser="adam").refine_steps == 0
 

@@ -27,7 +27,7 @@ from nppac.references.gp.optimise import (
 )
 from nppac.references.gp.posterior import GPReference, condition
 from nppac.references.gp.saved import Report
-from nppac.references.gp.work import stages
+from nppac.references.gp.work import FitWork
 from nppac.references.registry import (
     FitSettings,
     ReferenceKind,
@@ -79,9 +79,9 @@ def _fit_gp(
     config: GPConfig,
     advance: Advance,
 ) -> GPReference:
-    fit = fit_hyperparameters(obs, actions, config, advance)
-    share = stages(config, len(obs)).condition.within(advance)
-    show = after(0, share, f"conditioning on {len(obs)} points")
+    work = FitWork(config, len(obs), advance)
+    fit = fit_hyperparameters(obs, actions, config, work)
+    show = after(0, work.begin("condition"), f"conditioning on {len(obs)} points")
     show(0)
     multiplier = config.lengthscale_multiplier
     params = fit.params._replace(lengthscales=multiplier * fit.params.lengthscales)
@@ -104,19 +104,19 @@ def fit_hyperparameters(
     obs: Float[np.ndarray, "n o"],
     actions: Float[np.ndarray, "n d"],
     config: GPConfig,
-    advance: Advance = silent,
+    work: FitWork | None = None,
 ) -> HyperFit:
     """Maximise the marginal likelihood of a random subset; `auto` first tries every kernel."""
+    work = work or FitWork(config, len(obs))
     if config.kernel != "auto":
-        return _fit_and_refine(config.kernel, obs, actions, config, advance)
+        return _fit_and_refine(config.kernel, obs, actions, config, work)
     points, steps = min(config.fit_points, TRIAL_POINTS), config.trial_steps
-    progress = stages(config, len(obs)).trials.within(advance)
-    shares = zip(KERNELS, together(len(KERNELS), progress), strict=True)
+    shares = zip(KERNELS, together(len(KERNELS), work.begin("trials")), strict=True)
     trials = map_all(
         lambda share: _fit(share[0], obs, actions, config, points, steps, share[1]), list(shares)
     )
     best = max(trials, key=lambda trial: trial.after).kernel
-    fit = _fit_and_refine(best, obs, actions, config, advance)
+    fit = _fit_and_refine(best, obs, actions, config, work)
     return fit._replace(per_kernel={trial.kernel: trial.after for trial in trials})
 
 
@@ -125,15 +125,14 @@ def _fit_and_refine(
     obs: Float[np.ndarray, "n o"],
     actions: Float[np.ndarray, "n d"],
     config: GPConfig,
-    advance: Advance,
+    work: FitWork,
 ) -> HyperFit:
     """Most steps on few points and the last on all `fit_points`: nearly as good, and fast."""
-    work = stages(config, len(obs))
-    first = work.coarse.within(advance)
-    if not work.fine.steps:
+    first = work.begin("coarse")
+    if not work.stages["fine"].steps:
         return _fit(kernel, obs, actions, config, config.fit_points, config.steps, first)
     coarse = _fit(kernel, obs, actions, config, COARSE_POINTS, config.steps, first)
-    later = work.fine.within(advance)
+    later = work.begin("fine")
     points, steps = config.fit_points, config.refine_steps
     fine = _fit(kernel, obs, actions, config, points, steps, later, coarse.theta)
     return fine._replace(before=coarse.before)

@@ -5,9 +5,9 @@ conjugate gradients: the ratio of the two spectra, hence the number of iteration
 Λ_j/Λ. The same conjugate gradients serve `large/`, with another preconditioner.
 """
 
+import itertools
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 
 from nppac.references.gp import tiled
 from nppac.references.gp.kernels import KernelName
-from nppac.references.gp.work import direct_progress
+from nppac.references.gp.work import DirectProgress
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
@@ -96,10 +96,9 @@ def solve_with_cholesky(
     g = np.empty_like(z)
     # K has no eigenvalue above N: with Λ below 1/N the system is near I, whatever Λ.
     groups = group_by_ratio(np.maximum(lam, 1.0 / len(x)), _GROUP_RATIO)
-    show = direct_progress(len(groups), advance)
     for i, group in enumerate(groups):
-        told = partial(show, i)
-        g[:, group] = _solve_group(kernel, x, lam[group], z[:, group], matrix, told)
+        progress = DirectProgress(len(groups), i, advance)
+        g[:, group] = _solve_group(kernel, x, lam[group], z[:, group], matrix, progress)
     return g
 
 
@@ -120,12 +119,12 @@ def _solve_group(
     lam: Float[np.ndarray, " d"],
     z: Float[np.ndarray, "n d"],
     matrix: Float[np.ndarray, "n n"],
-    show: Callable[[float], None],
+    progress: DirectProgress,
 ) -> Float[np.ndarray, "n d"]:
     """All columns of a group at once, preconditioned by (K + I/Λ)⁻¹."""
     bounded = np.maximum(lam, 1.0 / len(x))
     jitter = float(bounded.min() * bounded.max()) ** -0.5
-    if not tiled.factorise(kernel, x, jitter, matrix, show):
+    if not tiled.factorise(kernel, x, jitter, matrix, progress.factorised):
         raise UserError(
             f"The {len(x)} x {len(x)} kernel matrix is not positive definite. Drop repeated or "
             "extreme observations, or use a rougher kernel such as matern12."
@@ -135,8 +134,10 @@ def _solve_group(
         return lam * tiled.product(matrix, vectors) + vectors
 
     def precondition(residual: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        progress.iterated(next(iterations))
         return tiled.solve(matrix, residual)
 
+    iterations = itertools.count()
     goal = np.maximum(_TOLERANCE * np.linalg.norm(z, axis=0), TINY)
     solution = conjugate_gradients(apply, precondition, z, goal, _MAX_ITERATIONS)
     if not solution.converged:
