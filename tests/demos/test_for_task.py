@@ -36,7 +36,10 @@ def test_actions_in_the_environments_units_are_rescaled_where_the_user_says_so(t
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("largest", "likely"), [(2.0, "the first seems"), (0.9, "both are poss")])
+@pytest.mark.parametrize(
+    ("largest", "likely"),
+    [(2.0, "the first seems"), (0.9, "both are poss"), (128, "it is beyond both")],
+)
 def test_units_that_nobody_tells_are_asked_for(tmp_path, largest, likely):
     path = saved(tmp_path / "d.npz", largest)
     with pytest.raises(UserError) as caught:

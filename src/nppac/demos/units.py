@@ -13,6 +13,9 @@ from nppac.demos.metadata import ACTIONS, ENV_ID, NORMALISED, ActionUnits, is_no
 from nppac.types import Episode
 from nppac.utils.errors import UserError, unknown_name
 
+ROUNDING = 1e-3
+"""So far beyond its bounds an action may be by the arithmetic of whoever wrote the file."""
+
 
 def in_normalised_units(
     demos: Demos, env: gymnasium.Env, actions: str, source: str, action_dim: int
@@ -70,7 +73,9 @@ def _scaled(episode: Episode, bounds: spaces.Box) -> Episode:
 
 def _unclear(demos: Demos, bounds: spaces.Box, source: str) -> UserError:
     largest = _largest(demos)
+    own = float(max(np.abs(bounds.low).max(), np.abs(bounds.high).max()))
     likely = "the first seems right" if largest > 1.0 else "both are possible"
+    likely = "it is beyond both" if largest > own + ROUNDING and largest > 1.0 else likely
     return UserError(
         f"{source} does not say which units its actions are in. The environment's own bounds are "
         f"[{bounds.low.min():g}, {bounds.high.max():g}], and the largest value in the file is "
