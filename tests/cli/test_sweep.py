@@ -9,7 +9,7 @@ from toy_task import TASK
 
 from .mistakes import fails
 
-PLAN = ["sweep", "plan.yaml"]
+PLAN = ["sweep", "plan.yaml", "--trust"]  # its task is of a module of the tests
 
 
 @pytest.fixture

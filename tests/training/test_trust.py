@@ -10,6 +10,7 @@ import pytest
 
 from nppac.cli import main
 from nppac.deploy.run_result import load_run
+from nppac.sweeps.plan_file import read_plan_file
 from nppac.training.restore import load_run_policy, load_trained_run
 from nppac.training.runs import resume_run, start_run
 from nppac.training.trust import named_code
@@ -188,3 +189,44 @@ def test_the_texts_of_a_record_are_shown_and_not_obeyed(own_run, command, capsys
     main([command, str(own_run), "--out", str(out)])
     assert "\x1b" not in "".join(capsys.readouterr())
     assert b"<script>alert" not in out.read_bytes()
+
+
+@pytest.mark.parametrize("field", ["task", "method", "reference"])
+def test_a_file_of_settings_imports_nothing_that_the_user_does_not_name(module, field, capsys):
+    """Not even to print the settings; a run's own config.json, made here, needs no word."""
+    names = {"task": "side_effect:nppac-toy/Reach-v0", "method": "side_effect:Agent"}
+    name = names.get(field, "side_effect:policy")
+    Path("settings.json").write_text(json.dumps({field: name}))
+    with pytest.raises(SystemExit):
+        main(["train", "--config", "settings.json", "--print-config"])
+    assert f"name it yourself: --{field} {name}." in capsys.readouterr().err
+    assert not was_imported(module)
+
+
+def test_settings_that_were_made_here_or_are_named_by_the_user_are_used(module, own_run, capsys):
+    main(["train", "--config", str(own_run / "config.json"), "--print-config"])
+    Path("settings.json").write_text('{"reference": "side_effect:policy"}')
+    words = ["--reference", "side_effect:policy"]
+    main(["train", "--config", "settings.json", *words, "--print-config"])
+    assert capsys.readouterr().out.count('"reference": "side_effect:policy"') == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "methods: ['side_effect:Agent']",
+        "methods: {'side_effect:Agent': {}}",
+        "references: ['side_effect:policy']",
+        "settings: {reference: 'side_effect:policy'}",
+        "tasks: ['side_effect:nppac-toy/Reach-v0']",
+    ],
+)
+def test_a_plan_imports_nothing_without_trust(module, line, capsys):
+    rest = {"methods: [sac]", "tasks: [door]", "seeds: [0]"}
+    kept = [text for text in sorted(rest) if text.split(":")[0] != line.split(":")[0]]
+    Path("plan.yaml").write_text("\n".join([line, *kept]))
+    with pytest.raises(SystemExit):
+        main(["sweep", "plan.yaml", "--dry-run"])
+    assert "plan.yaml names code that would be imported: 'side_effect:" in capsys.readouterr().err
+    assert not was_imported(module)
+    assert read_plan_file("plan.yaml", trust=True).plan.seeds == (0,)

@@ -8,6 +8,7 @@ from typing import cast
 from nppac.cli.parsing import Layout, parse_known
 from nppac.training.config import RunConfig, config_from, custom_class, read_values, to_json
 from nppac.training.presets import Preset, default_method, overlaid, preset
+from nppac.training.trust import require_named
 from nppac.utils.errors import UserError
 
 
@@ -32,12 +33,14 @@ def chosen_config(args: Sequence[str], method: str | None = None) -> RunConfig:
     name = cast(Preset, choice.preset)
     values = {} if choice.config is None else read_values(choice.config)
     _check_method(choice, values)
+    given = {"task": choice.task, "method": choice.method, "reference": choice.reference}
+    require_named(values, given, str(choice.config))
     task = choice.task or _word(values, "task", "door")
     method = choice.method or _word(values, "method", method or default_method(name))
     config = preset(task, method, name)
     if choice.config is not None:
-        given = {**values, "task": task, "method": method}
-        config = config_from(overlaid(to_json(config), given), str(choice.config))
+        whole = {**values, "task": task, "method": method}
+        config = config_from(overlaid(to_json(config), whole), str(choice.config))
     return _with_custom(config, choice.reference or config.reference)
 
 

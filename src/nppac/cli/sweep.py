@@ -83,6 +83,8 @@ class SweepArguments:
     """GPUs of each run, with Ray."""
     retries: int = 1
     """How often a run that fails is tried again."""
+    trust: bool = False
+    """Import the modules that the plan names, as module:name."""
 
 
 def sweep_command(args: Sequence[str]) -> None:
@@ -107,7 +109,7 @@ def chosen_plan(given: SweepArguments) -> PlanFile:
     if given.plan is None:
         file = PlanFile(Plan({}, {}, parse_seeds("0..2"), where="The sweep"), "runs/sweep")
     else:
-        file = read_plan_file(given.plan)
+        file = read_plan_file(given.plan, trust=given.trust)
     old = file.plan
     plan = replace(
         old,

@@ -22,6 +22,7 @@ from nppac.training.presets import Preset
 from nppac.training.runs import resume_run
 from nppac.training.signals import Interrupted, exit_code
 from nppac.training.tracking import Tracker, tracker_of, tracking
+from nppac.training.trust import with_mark
 from nppac.utils.errors import UserError
 
 REPORT_FILE = "report.html"
@@ -67,7 +68,7 @@ def train_command(args: Sequence[str]) -> None:
     """Train a policy from demonstrations."""
     found = train_arguments(args)
     if found.print_config:
-        print(json.dumps(to_json(found.run), indent=2))
+        print(json.dumps(with_mark(to_json(found.run)), indent=2))
         return
     if found.seeds is not None:
         if found.refit:

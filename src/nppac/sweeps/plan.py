@@ -11,6 +11,8 @@ from nppac.sweeps.overrides import Overrides, overridden
 from nppac.sweeps.seeds import refuse_overlap
 from nppac.training.config import RunConfig, config_from, read_values, to_json
 from nppac.training.presets import overlaid, preset
+from nppac.training.trust import FIELDS as NAMING_FIELDS
+from nppac.training.trust import require_named
 from nppac.utils.errors import UserError
 
 MOST_RUNS = 10_000
@@ -108,6 +110,7 @@ def _from_file(plan: Plan, config: RunConfig) -> RunConfig:
                 f"{plan.where}: 'config' {path} is of the {name} {values[name]!r:.50}, not of "
                 f"'{getattr(config, name)}'. {{{name}}} in its name stands for each of them."
             )
+    require_named(values, {n: getattr(config, n) for n in NAMING_FIELDS}, str(path))
     refuse_overlap(tuning_seeds(values), plan.seeds, f"{plan.where}: 'config' {path}")
     return config_from(overlaid(to_json(config), values), str(path))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from nppac.sweeps.overrides import Overrides
 from nppac.sweeps.plan import Plan
 from nppac.sweeps.seeds import parse_seeds
+from nppac.training.trust import require_trusted_words
 from nppac.utils.errors import UserError, unknown_name
 from nppac.utils.yaml_reader import read_yaml
 
@@ -25,9 +26,14 @@ class PlanFile:
     threads_per_run: int | None = None
 
 
-def read_plan_file(path: str | Path) -> PlanFile:
-    """The plan of a YAML file; a mistake is told with the key that holds it."""
+def read_plan_file(path: str | Path, *, trust: bool = False) -> PlanFile:
+    """The plan of a YAML file; a mistake is told with the key that holds it.
+
+    A plan that names code, as `module:name`, is refused without `trust`.
+    """
     values, where = read_mapping(path, KEYS), str(path)
+    if not trust:
+        require_trusted_words(values, where)
     plan = Plan(
         methods=axis(values, "methods", where),
         tasks=axis(values, "tasks", where),

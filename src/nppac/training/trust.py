@@ -4,8 +4,10 @@ A run's directory may come from anywhere. Its task, reference or method may be a
 as `module:name`, and to import a module is to run it.
 """
 
+import re
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nppac.training.directory import CONFIG_FILE
@@ -17,6 +19,9 @@ TOKEN = "made_here"
 """Under which name the provenance keeps the mark of a run that was made here."""
 FIELDS = ("task", "method", "reference")
 """The settings that may name a module."""
+
+_CODE = re.compile(r"\s*[^\W\d][\w.]*:[^\W\d]")
+"""How a name of code begins; an address such as s3://bucket does not."""
 
 
 def named_code(config: Mapping[str, object]) -> dict[str, str]:
@@ -40,6 +45,12 @@ def made_here_token(config: Mapping[str, object]) -> str | None:
     return token
 
 
+def with_mark(config: Mapping[str, object]) -> dict[str, object]:
+    """The configuration with the mark of being made here, where it names code."""
+    token = made_here_token(config)
+    return dict(config) if token is None else {**config, "provenance": {TOKEN: token}}
+
+
 def require_trust(directory: str | Path, trust: bool) -> None:
     """Refuse a run that names code, unless it was made here or the user trusts it."""
     path = Path(directory) / CONFIG_FILE
@@ -59,6 +70,52 @@ def require_trust(directory: str | Path, trust: bool) -> None:
             f"be imported: {_listed(named)}. Nothing was imported. If you trust that code, add "
             "--trust (in Python: trust=True)."
         )
+
+
+def require_named(
+    stored: Mapping[str, object], given: Mapping[str, str | None], where: str
+) -> None:
+    """Refuse a file of settings that names code, unless it was made here or the user names it too.
+
+    `given` is what the command line says, by setting.
+    """
+    code, origin = named_code(stored), stored.get("provenance")
+    token = origin.get(TOKEN) if isinstance(origin, dict) else None
+    named = {field: v for field, v in code.items() if not _replaced(field, v, given.get(field))}
+    if named and not is_token_for(code.values(), token):
+        flags = " ".join(f"--{field} {shlex.quote(value[:100])}" for field, value in named.items())
+        raise UserError(
+            f"{where} names code that would be imported: {_listed(named)}. Nothing was imported. "
+            f"If you trust that code, name it yourself: {flags}."
+        )
+
+
+def _replaced(field: str, value: str, given: str | None) -> bool:
+    """Whether the user names it, or another task or method, before the file's is looked at."""
+    return given == value or (given is not None and field != "reference")
+
+
+def require_trusted_words(words: object, where: str) -> None:
+    """Refuse plain data that name code anywhere, as `module:name`."""
+    named = (word for word in _words(words) if not word.startswith("mixed:"))
+    found = next((word for word in named if _CODE.match(word)), None)
+    if found is not None:
+        raise UserError(
+            f"{where} names code that would be imported: {found[:100]!r}. Nothing was imported. If "
+            "you trust that code, add --trust."
+        )
+
+
+def _words(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _words(key)
+            yield from _words(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _words(item)
 
 
 def _listed(named: dict[str, str]) -> str:
