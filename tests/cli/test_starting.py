@@ -11,6 +11,7 @@ from nppac.cli.starting import EndingAtOnce
 SWALLOWED = """
 import os, signal, time
 from nppac.cli.starting import EndingAtOnce
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 with EndingAtOnce():
     try:
         os.kill(os.getpid(), signal.SIGINT)
@@ -18,6 +19,14 @@ with EndingAtOnce():
     except BaseException:
         print("swallowed")
 """
+
+
+@pytest.fixture(autouse=True)
+def usual_answer():
+    """Python's own answer to Ctrl-C, which a shell takes from what it runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_amid_imports_ends_in_one_line_whatever_they_catch():

@@ -178,7 +178,8 @@ class Anchored(KLActorCritic):
 
     def with_unit(self, stats: ReferenceStats | None) -> ReferenceStats:
         """The reference with a scale of at least `min_unit`."""
-        assert stats is not None, "an anchored agent is always given its reference's statistics"
+        if stats is None:
+            raise ValueError("an anchored policy needs the reference's statistics")
         return stats._replace(scale=jnp.maximum(stats.scale, self.min_unit))
 
     def best(self, state: KLActorCriticState, obs: Obs, actions: Sequence[Actions]) -> Actions:
