@@ -180,6 +180,8 @@ class Anchored(KLActorCritic):
         """The reference with a scale of at least `min_unit`."""
         if stats is None:
             raise ValueError("an anchored policy needs the reference's statistics")
+        if not self.min_unit:
+            return stats
         return stats._replace(scale=jnp.maximum(stats.scale, self.min_unit))
 
     def best(self, state: KLActorCriticState, obs: Obs, actions: Sequence[Actions]) -> Actions:
