@@ -24,7 +24,21 @@ def test_from_a_policy_to_demonstrations_to_a_policy(tmp_path, capsys):
     main(["demos", "inspect", "hops.npz", "--task", "Hopper-v5"])
     assert "nothing prevents training" in capsys.readouterr().out
     fit = ["--pretrain-epochs", "0", "--gp.kernel", "rbf", "--gp.max-steps", "3"]
-    main(["train", *hopper, *fit, "--demos", "hops.npz", "--out", "run", "--steps", "200"])
+    main(
+        [
+            "train",
+            *hopper,
+            *fit,
+            "--demos",
+            "hops.npz",
+            "--out",
+            "run",
+            "--steps",
+            "200",
+            "--challenge-episodes",
+            "2",
+        ]
+    )
     main(["evaluate", "run", "--episodes", "2", "--json", "result.json"])
     result = json.loads((tmp_path / "result.json").read_text())
     assert (result["task"], len(result["returns"])) == ("Hopper-v5", 2)

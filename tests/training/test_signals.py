@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from nppac.training import loop as training
+from nppac.training import epoch as training
 from nppac.training import signals
 from nppac.training.runs import start_run
 from nppac.training.signals import (
