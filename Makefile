@@ -16,7 +16,7 @@ test: lint  ## everything that must hold, in a few minutes
 	$(BIN)/pytest -n 2
 
 test-all: lint  ## the same, and the tests that train
-	$(BIN)/pytest -n 2 -m ""
+	XLA_FLAGS=--xla_backend_optimization_level=3 $(BIN)/pytest -n 2 -m ""
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks

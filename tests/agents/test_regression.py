@@ -2,7 +2,8 @@
 
 The recorded numbers guard against changes of results by mistake. They are bit-identical on the
 machine that made them; XLA orders sums by the processor's vector width, so that another processor
-may differ in the last bits of float32.
+may differ in the last bits of float32. The anchored policy's evaluation is not among them: its
+candidates' noise is drawn from the bits of the observation, so that the last one decides.
 """
 
 import json
