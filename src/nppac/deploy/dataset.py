@@ -28,7 +28,7 @@ def labelled_states(obs: np.ndarray, actions: np.ndarray) -> LabelledStates:
 
 
 def label_states(obs: np.ndarray, teacher: Act) -> LabelledStates:
-    """What the teacher does at these states, asked about many at a time."""
+    """What the teacher does at these states, queried many at a time."""
     return labelled_states(obs, *map_in_chunks(lambda rows: (teacher(rows),), obs))
 
 

@@ -43,7 +43,7 @@ def load_teacher(
 
 
 def label_replayed(trained: TrainedRun, obs: np.ndarray, stats: ReferenceStats) -> LabelledStates:
-    """What the policy does at states where its reference's answers are known: it is not asked."""
+    """What the policy does at states where the answers of its reference are known already."""
     parts = [np.zeros((0, stats.loc.shape[1]), np.float32)]
     for start in range(0, len(obs), CHUNK):
         rows = slice(start, start + CHUNK)

@@ -1,4 +1,4 @@
-"""A reference that remembers what it said, so that no state is asked about twice."""
+"""A reference that remembers its answers, so that no state is queried twice."""
 
 from collections.abc import Callable
 

@@ -46,7 +46,7 @@ class RunConfig:
     schedule: Schedule = field(default_factory=Schedule)
     """How long and how often."""
     gp: GPConfig = field(default_factory=GPConfig)
-    """How the GP is fitted and asked."""
+    """How the GP is fitted and queried."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """How a reference that is made of networks is fitted."""
     custom: object | None = None

@@ -64,7 +64,7 @@ def _collected(
 ) -> tuple[Run, MetricsPart]:
     """The run with one more epoch of steps in its replay, and what they say of the critics."""
     done = run.progress
-    query = remembering(problem.reference)  # acting and caching may ask about the same states
+    query = remembering(problem.reference)  # acting and storing may query the same states
     act = exploring_policy(agent, run.state, key, query)
     if done.env_steps < schedule.random_steps:
         act = random_policy(problem.action_dim, key)

@@ -86,7 +86,7 @@ def states_around(obs: np.ndarray, copies: int, spread: float, seed: int) -> np.
 def _query(reference: Reference, obs: np.ndarray, chunk: int = 1000) -> ReferenceStats:
     """The reference's statistics at many states, with progress."""
     parts = []
-    with progress_bar("Asking the reference", len(obs)) as advance:
+    with progress_bar("Querying the reference", len(obs)) as advance:
         for start in range(0, len(obs), chunk):
             part = obs[start : start + chunk]
             parts.append(checked_stats(reference(part), part))

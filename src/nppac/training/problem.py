@@ -113,7 +113,7 @@ def reads_rewards(config: RunConfig) -> bool:
 def _check_reference(
     reference: Reference, what: str, spec: TaskSpec, env: gymnasium.Env, demos: Demos | None
 ) -> None:
-    """Ask about a few states, to see before anything is written that the answers are densities."""
+    """Query a few states, to see before anything is written that the answers are densities."""
     obs = np.zeros((1, obs_dim(env)), np.float32) if demos is None else demos.obs[:16]
     try:
         answer = reference(obs)

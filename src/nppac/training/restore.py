@@ -38,7 +38,7 @@ class TrainedRun:
     chosen: Incumbent
     """The incumbent; the newest policy in a run without tests."""
     query: ReferenceQuery
-    """The run's reference; only an anchored policy or the reference's own mean may ask it."""
+    """The run's reference; only an anchored policy or the reference's own mean may query it."""
     checkpoint: Path
 
     def policy(self, query: ReferenceQuery | None = None) -> Act:

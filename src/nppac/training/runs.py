@@ -70,7 +70,7 @@ def _start(
         write_json(directory / CONFIG_FILE, {**to_json(config), "provenance": origin})
         made.save(directory / REFERENCE_FILE)
         if not isinstance(reference, CustomReference):  # a function may have no name to load it by
-            # The saved one from now on, because a resumed run will ask that.
+            # The saved one from now on, because a resumed run will query that one.
             problem = dataclasses.replace(problem, reference=saved_reference(config, directory))
         return _train(config, problem, directory, callback)
 

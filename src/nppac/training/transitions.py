@@ -1,6 +1,6 @@
 """Episodes as transitions, with the reference's statistics beside each state.
 
-The reference is frozen, so it is asked once for every new observation and its answer is stored: a
+The reference is frozen, so it is queried once for every new observation and its answer is stored: a
 gradient step reads two arrays and never sees a Gaussian process or a network.
 """
 

@@ -20,7 +20,7 @@ NARROW_VARIANCE = 1e-4
 LARGEST_KL = 1e5
 """Nats, as a mean over the updates of an epoch; beyond it there is a note while training."""
 STATES = 256
-"""So many demonstrated states are asked about."""
+"""Number of demonstrated states that are queried."""
 OFF = 0.1
 """How far an action is off in the examples of messages."""
 REMEDY = (
