@@ -89,3 +89,11 @@ def test_a_fingerprint_tells_demonstrations_apart():
         assert replace(demos, episodes=(other, second)).fingerprint != demos.fingerprint
     assert replace(demos, episodes=(second, first)).fingerprint != demos.fingerprint
     assert replace(demos, source="elsewhere").fingerprint == demos.fingerprint
+
+
+def test_demonstrations_are_shown_in_one_line():
+    demos = make_demos()
+    shown = "Demos(2 episodes, 7 steps, 3 observations, 2 actions, source="
+    assert repr(demos).startswith(shown)
+    assert "\n" not in repr(demos)
+    assert repr(Demos(())) == "Demos(0 episodes, 0 steps, source='')"

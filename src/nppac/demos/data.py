@@ -24,6 +24,11 @@ class Demos:
     def __len__(self) -> int:
         return len(self.episodes)
 
+    def __repr__(self) -> str:
+        """Sizes and source in one line, instead of all the arrays."""
+        sizes = f", {self.obs_dim} observations, {self.action_dim} actions" if self.episodes else ""
+        return f"Demos({len(self)} episodes, {self.steps} steps{sizes}, source={self.source!r})"
+
     @property
     def obs(self) -> np.ndarray:
         """Every observation that was acted on, (N, o)."""
