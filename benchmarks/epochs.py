@@ -9,8 +9,7 @@ import numpy as np
 
 from nppac.agents.replay import empty_replay
 from nppac.references import GPConfig, NetworkConfig, Reference, fit_network
-from nppac.references.gp.kernels import KernelName
-from nppac.references.gp.likelihood import GPParams
+from nppac.references.gp.kernels import GPParams, KernelName
 from nppac.references.gp.posterior import GPReference
 from nppac.tasks import get_task
 from nppac.training.checkpoint import Progress

@@ -119,7 +119,7 @@ def test_the_bar_of_a_fit_has_the_total_that_the_fit_counts_to(monkeypatch, kern
     [
         ({"kind": np.asarray("uniforme")}, "Did you mean 'uniform'"),
         ({"something": np.zeros(2)}, "holds no reference"),
-        ({"kind": np.asarray("gp")}, "Gaussian process is damaged: 'obs' is missing"),
+        ({"kind": np.asarray("gp")}, "saved reference is damaged: 'obs' is missing"),
     ],
 )
 def test_bad_files_are_named(tmp_path, arrays, message):

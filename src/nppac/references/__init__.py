@@ -8,7 +8,7 @@ order in which `nppac references` lists them.
 from nppac.references.base import Reference
 from nppac.references.gp.config import GPConfig
 from nppac.references.gp.fit import fit_gp
-from nppac.references.gp.likelihood import GPParams
+from nppac.references.gp.kernels import GPParams
 from nppac.references.gp.posterior import GPReference, condition
 from nppac.references.neural.config import NetworkConfig, migrate_network_settings
 from nppac.references.neural.network import NetworkReference, fit_network

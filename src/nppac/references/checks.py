@@ -1,10 +1,19 @@
-"""The one place where data for a fit, questions to a reference and its answers are checked."""
+"""The one place where data for a fit, questions to a reference and its answers are checked.
+
+So are the arrays of a saved reference; whatever is damaged is refused by its name.
+"""
+
+import json
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
 
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
+
+SavedArrays = Mapping[str, np.ndarray]
+"""What a file holds, by name."""
 
 
 class BadAnswer(UserError):
@@ -39,13 +48,13 @@ def checked_states(obs: np.ndarray, size: int, who: str) -> Float[np.ndarray, "n
     obs = np.asarray(obs, np.float64)
     if obs.ndim != 2 or obs.shape[1] != size:
         raise UserError(
-            f"{who} was fitted to observations of {size} numbers and was asked about an array of "
+            f"{who} was fitted to observations of {size} numbers and was given an array of "
             f"shape {obs.shape}. Give it (n, {size})."
         )
     if not np.isfinite(obs).all():
         row = int(np.flatnonzero(~np.isfinite(obs).all(1))[0])
         raise UserError(
-            f"{who} was asked about observation {row}, which is not finite. Look whether the "
+            f"{who} was given observation {row}, which is not finite. Look whether the "
             "simulation became unstable just before."
         )
     return obs
@@ -109,3 +118,56 @@ def _numbers(part: object, who: str) -> np.ndarray:
         return np.asarray(part, np.float32)
     except (TypeError, ValueError) as error:
         raise BadAnswer(f"{who} answered with something else than numbers: {error}.") from error
+
+
+def damaged(name: str, what: str) -> UserError:
+    """The error that names what is wrong with an array of a saved reference."""
+    return UserError(f"The saved reference is damaged: '{name}' {what}. Fit it again.")
+
+
+def saved_matrix(arrays: SavedArrays, name: str) -> Float[np.ndarray, "n columns"]:
+    """A matrix of finite numbers that is not empty."""
+    value = saved_numbers(arrays, name)
+    if value.ndim != 2 or value.size == 0:
+        raise damaged(name, f"has shape {value.shape}, expected one row per point")
+    return value
+
+
+def saved_numbers(
+    arrays: SavedArrays, name: str, shape: tuple[int, ...] | None = None
+) -> Float[np.ndarray, "..."]:
+    """Finite numbers in float64, of any shape or of the given one."""
+    value = _saved(arrays, name)
+    if value.dtype.kind != "f":
+        raise damaged(name, f"holds {value.dtype}, expected floating-point numbers")
+    value = np.asarray(value, np.float64)
+    if not np.isfinite(value).all():
+        raise damaged(name, "has entries that are not finite")
+    if shape is not None and value.shape != shape:
+        raise damaged(name, f"has shape {value.shape}, expected {shape}")
+    return value
+
+
+def saved_json(arrays: SavedArrays, name: str) -> dict[str, object]:
+    """A JSON object."""
+    try:
+        value = json.loads(saved_text(arrays, name))
+    except (ValueError, RecursionError) as error:
+        raise damaged(name, "is not JSON") from error
+    if not isinstance(value, dict):
+        raise damaged(name, "is not a JSON object")
+    return value
+
+
+def saved_text(arrays: SavedArrays, name: str) -> str:
+    """A text."""
+    value = _saved(arrays, name)
+    if value.dtype.kind != "U" or value.shape != ():
+        raise damaged(name, "is not a text")
+    return str(value)
+
+
+def _saved(arrays: SavedArrays, name: str) -> np.ndarray:
+    if name not in arrays:
+        raise damaged(name, "is missing")
+    return arrays[name]

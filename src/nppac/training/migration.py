@@ -7,6 +7,7 @@ one version to the next, so that a new version adds a step and changes none.
 from collections.abc import Callable, Mapping
 
 from nppac.references import migrate_network_settings
+from nppac.references.gp.config import GP_NAMES
 from nppac.utils.errors import UserError
 
 VERSION = 2
@@ -35,7 +36,6 @@ AGENT_NAMES = {
 """Settings of agents that were renamed after version 1, whichever agent had them."""
 KL_NAMES = {"critic_updates": "utd_ratio"}
 """The same for KL actor-critics alone: in other agents the old name still means itself."""
-GP_NAMES = {"stretch": "lengthscale_multiplier"}
 
 
 def migrate(config: Mapping[str, object], where: str = "The configuration") -> _Config:

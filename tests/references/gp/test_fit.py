@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from nppac.references import GPConfig, condition, fit_gp
+from nppac.references.gp import config as gp_config
 from nppac.references.gp import fit as gp_fit
-from nppac.references.gp import work as gp_work
-from nppac.references.gp.config import NOISE_FLOOR, WORK
+from nppac.references.gp.config import NOISE_FLOOR, WORK, FitWork
 from nppac.references.gp.fit import _subset, fit_hyperparameters
 from nppac.references.gp.kernels import KERNELS
-from nppac.references.gp.work import FitWork
 from nppac.utils.errors import UserError
 from references import dense
 
@@ -70,21 +69,21 @@ def test_adam_reaches_the_likelihood_of_lbfgs():
 
 
 def test_the_last_steps_take_more_points(monkeypatch):
-    monkeypatch.setattr(gp_fit, "COARSE_POINTS", 25)
-    monkeypatch.setattr(gp_work, "COARSE_POINTS", 25)
     obs, actions = draw("matern32", n=90)
     seen = []
     config = GPConfig(kernel="matern32", fit_points=2000, max_steps=30)
+    whole = fit_hyperparameters(obs, actions, replace(config, fit_points=999))
+    assert replace(config, fit_points=999).refine_steps == 0
+    monkeypatch.setattr(gp_fit, "COARSE_POINTS", 25)
+    monkeypatch.setattr(gp_config, "COARSE_POINTS", 25)
     work = FitWork(config, len(obs), lambda done, status="": seen.append(done))
     fit = fit_hyperparameters(obs, actions, config, work)
     coarse = fit_hyperparameters(obs[_subset(90, 25, 0)], actions[_subset(90, 25, 0)], config)
-    whole = fit_hyperparameters(obs, actions, replace(config, fit_points=999))
     assert (fit.points, coarse.points, whole.points) == (90, 25, 90)
     assert fit.after == pytest.approx(whole.after, abs=0.02)
     assert work.stages["fine"].steps == 10
     assert seen == sorted(seen)
     assert 0 < seen[-1] <= WORK
-    assert replace(config, fit_points=999).refine_steps == 0
     assert replace(config, optimiser="adam").refine_steps == 0
 
 

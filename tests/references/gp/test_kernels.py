@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process import kernels as sk
 
-from nppac.references.gp.kernels import KERNELS, cross, gram, kernel_function, squared_distances
+from nppac.references.gp.kernels import (
+    KERNELS,
+    check_memory,
+    cross,
+    gram,
+    kernel_function,
+    squared_distances,
+)
 from nppac.utils.errors import UserError
 
 ORACLES = {
@@ -37,3 +44,9 @@ def test_coinciding_states_have_unit_correlation():
 def test_unknown_kernel_suggests_the_nearest():
     with pytest.raises(UserError, match="matern52"):
         kernel_function("matern25")
+
+
+def test_too_many_points_are_refused_with_a_remedy():
+    with pytest.raises(UserError, match="Use at most"):
+        check_memory(10**7)
+    check_memory(100)

@@ -4,8 +4,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 from nppac.references import GPConfig, GPParams, GPReference, condition, load_reference
-from nppac.references.gp.kernels import KERNELS
-from nppac.references.gp.posterior import prior_variance
+from nppac.references.gp.kernels import KERNELS, prior_variance
 from nppac.utils.errors import UserError
 from references import dense
 

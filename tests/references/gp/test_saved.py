@@ -3,8 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from nppac.references import GPConfig, condition, load_reference
-from nppac.references.gp.saved import read_saved
+from nppac.references import GPConfig, GPReference, condition, load_reference
 from nppac.utils.errors import UserError
 from nppac.utils.files import write_arrays
 from references import dense
@@ -18,7 +17,7 @@ def arrays():
 
 
 def test_what_was_saved_is_read(arrays):
-    saved = read_saved(arrays)
+    saved = GPReference.from_arrays(arrays)
     assert saved.kernel == "rbf"
     assert saved.config == GPConfig()
     assert saved.report["log_likelihood_per_kernel"] == {"rbf": 1.5}
@@ -60,7 +59,7 @@ def test_a_damaged_array_is_named(arrays, name):
     for value in bad:
         damaged = {k: v for k, v in (arrays | {name: value}).items() if v is not None}
         with pytest.raises(UserError, match=name):
-            read_saved(damaged)
+            GPReference.from_arrays(damaged)
 
 
 @pytest.mark.parametrize(
@@ -85,4 +84,4 @@ def test_a_damaged_array_is_named(arrays, name):
 )
 def test_values_that_no_gp_can_have_are_named(arrays, name, value):
     with pytest.raises(UserError, match=name):
-        read_saved(arrays | {name: value})
+        GPReference.from_arrays(arrays | {name: value})

@@ -3,12 +3,10 @@ import pytest
 
 from nppac.references.gp.kernels import gram
 from nppac.references.gp.solve import (
-    check_memory,
     conjugate_gradients,
     group_by_ratio,
     solve_with_cholesky,
 )
-from nppac.utils.errors import UserError
 
 
 def test_solves_every_shift_even_without_signal():
@@ -67,9 +65,3 @@ def test_conjugate_gradients_say_when_they_do_not_converge():
         assert not solution.converged
         assert len(seen) <= 2
     assert not conjugate_gradients(lambda v: -v, lambda v: v, z, goal, 5).converged
-
-
-def test_too_many_points_are_refused_with_a_remedy():
-    with pytest.raises(UserError, match="Use at most"):
-        check_memory(10**7)
-    check_memory(100)

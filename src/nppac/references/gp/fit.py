@@ -12,10 +12,9 @@ from jaxtyping import Array, Float, Int
 
 from nppac.references.base import Reference
 from nppac.references.checks import check_fit_data
-from nppac.references.gp.config import COARSE_POINTS, TRIAL_POINTS, WORK, GPConfig
-from nppac.references.gp.kernels import KERNELS, KernelName
-from nppac.references.gp.likelihood import GPParams, log_marginal_likelihood
-from nppac.references.gp.optimise import (
+from nppac.references.gp.config import COARSE_POINTS, TRIAL_POINTS, WORK, FitWork, GPConfig
+from nppac.references.gp.kernels import KERNELS, GPParams, KernelName
+from nppac.references.gp.likelihood import (
     Objective,
     Optimum,
     Units,
@@ -23,11 +22,10 @@ from nppac.references.gp.optimise import (
     constrain,
     initial_theta,
     lbfgs,
+    log_marginal_likelihood,
     units_of,
 )
-from nppac.references.gp.posterior import GPReference, condition
-from nppac.references.gp.saved import Report
-from nppac.references.gp.work import FitWork
+from nppac.references.gp.posterior import GPReference, Report, condition
 from nppac.references.registry import (
     FitSettings,
     ReferenceKind,

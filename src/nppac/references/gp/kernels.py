@@ -1,17 +1,20 @@
-"""Stationary kernels of unit variance, as functions of the squared distance in lengthscales.
+"""The prior: kernels κ over states, and hyper-parameters that make a prior over actions of one.
 
-The same lines serve NumPy (queries) and JAX (fitting): `xp` is the array module.
+Kernels are stationary, of unit variance, and functions of the squared distance in lengthscales. The
+same lines serve NumPy (queries) and JAX (fitting): `xp` is the array module.
 """
 
+import os
 from collections.abc import Callable
 from types import ModuleType
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from nppac.utils.errors import unknown_name
+from nppac.utils.errors import UserError, unknown_name
 
 KernelName = Literal["rbf", "matern12", "matern32", "matern52"]
 KERNELS: tuple[KernelName, ...] = get_args(KernelName)
@@ -24,6 +27,8 @@ _BLOCK = 2**16
 
 A = TypeVar("A", np.ndarray, jax.Array)
 """An array of NumPy or of JAX."""
+EitherArray: TypeAlias = Any
+"""Of NumPy in a fitted GP, of JAX while it is fitted (beartype knows no generic named tuples)."""
 
 
 def _distance(r2: Float[A, "..."], xp: ModuleType) -> Float[A, "..."]:
@@ -108,3 +113,72 @@ def cross(
         part = slice(i, i + rows)
         out[part] = function(_expand(x2[part], y2, out[part], np), np)
     return out
+
+
+class GPParams(NamedTuple):
+    """Hyper-parameters in natural units: o observation and d action dimensions."""
+
+    lengthscales: EitherArray
+    """(o,), in the observation's units."""
+    w: EitherArray
+    """(d,); the action covariance at one state is B = wwᵀ + diag(v)."""
+    v: EitherArray
+    """(d,); see `w`."""
+    noise: EitherArray
+    """(d,), variance of each action's own noise."""
+    shared_noise: EitherArray
+    """(), variance of the noise that all actions share alike: D = diag(noise + shared_noise)."""
+    mean: EitherArray
+    """(d,), the prior mean m."""
+
+    @property
+    def noise_variance(self) -> EitherArray:
+        """The diagonal (d,) of the noise covariance D."""
+        return self.noise + self.shared_noise
+
+    @property
+    def coregionalisation(self) -> EitherArray:
+        """B = wwᵀ + diag(v), (d, d)."""
+        xp = _array_module(self.w)
+        return xp.outer(self.w, self.w) + xp.diag(self.v)
+
+    @property
+    def whitened(self) -> EitherArray:
+        """M = D^-½ B D^-½, (d, d)."""
+        root = self.noise_variance**0.5
+        return self.coregionalisation / root[:, None] / root[None, :]
+
+
+def _array_module(array: np.ndarray | jax.Array) -> ModuleType:
+    return np if isinstance(array, np.ndarray) else jnp
+
+
+def rotate_outputs(
+    params: GPParams,
+) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "d d"]]:
+    """Eigenvalues Λ, none negative, and eigenvectors R of M = D^-½ B D^-½."""
+    lam, rotation = np.linalg.eigh(params.whitened)
+    return np.maximum(lam, 0.0), rotation
+
+
+def prior_variance(params: GPParams) -> Float[np.ndarray, " d"]:
+    """Variance of each action far from all demonstrations: diag(B) + D."""
+    return params.w**2 + params.v + params.noise_variance
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_memory(n: int, matrices: int = 1) -> None:
+    """Refuse N x N matrices that this machine cannot hold, before it stops responding."""
+    needed = 8 * matrices * n * n
+    usable = 0.7 * machine_memory()
+    if needed > usable:
+        most = int((usable / (8 * matrices)) ** 0.5)
+        raise UserError(
+            f"To condition a GP on {n} points takes {needed / 1e9:.1f} GB of memory, and this "
+            f"machine can spare {usable / 1e9:.1f} GB. Use at most {most} of them"
+            + (", or variance='neighbours'." if matrices > 1 else ".")
+        )

@@ -18,29 +18,54 @@ Correlations between actions at one state are dropped, as in the authors' code.
 """
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from nppac.references.base import Reference
-from nppac.references.checks import check_fit_data, checked_states
-from nppac.references.gp.config import DIRECT_POINTS, NOISE_FLOOR, GPConfig
-from nppac.references.gp.kernels import KernelName
+from nppac.references.checks import (
+    SavedArrays,
+    check_fit_data,
+    checked_states,
+    damaged,
+    saved_json,
+    saved_matrix,
+    saved_numbers,
+    saved_text,
+)
+from nppac.references.gp.config import (
+    DIRECT_POINTS,
+    NOISE_FLOOR,
+    GPConfig,
+    iterative_progress,
+    migrate_gp_settings,
+)
+from nppac.references.gp.kernels import (
+    GPParams,
+    KernelName,
+    kernel_function,
+    prior_variance,
+    rotate_outputs,
+)
 from nppac.references.gp.large.solve import solve_iteratively
-from nppac.references.gp.likelihood import GPParams
 from nppac.references.gp.mean import TiledMean
-from nppac.references.gp.saved import Report, read_saved
 from nppac.references.gp.solve import solve_with_cholesky
 from nppac.references.gp.variance import ExactVariance, NeighbourVariance, eigendecomposition
-from nppac.references.gp.work import iterative_progress
 from nppac.types import Family, ReferenceStats
 from nppac.utils.progress import Advance, silent
-from nppac.utils.settings import plain_settings
+from nppac.utils.settings import plain_settings, read_settings
 
+Report = Mapping[str, float | Mapping[str, float]]
+"""What a fit tells about itself: numbers, or numbers by kernel."""
 _NEAR_FLOOR = 1.25
 """A noise variance of at most this many floors counts as one on the floor."""
+_FURTHEST = 1e50
+"""Most lengthscales between an observation and zero: squares must stay representable."""
+_LARGEST = 1e300
+"""Numbers of a report stay below this; a JSON integer may be of any size."""
 
 
 def condition(
@@ -75,19 +100,6 @@ def condition(
         g = solve_iteratively(kernel, x, lam, z, iterative_progress(advance))
     weights = (g * lam) @ rotation.T * noise_root
     return GPReference(params, kernel, obs, actions, weights, config, report, variance)
-
-
-def rotate_outputs(
-    params: GPParams,
-) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "d d"]]:
-    """Eigenvalues Λ, none negative, and eigenvectors R of M = D^-½ B D^-½."""
-    lam, rotation = np.linalg.eigh(params.whitened)
-    return np.maximum(lam, 0.0), rotation
-
-
-def prior_variance(params: GPParams) -> Float[np.ndarray, " d"]:
-    """Variance of each action far from all demonstrations: diag(B) + D."""
-    return params.w**2 + params.v + params.noise_variance
 
 
 class GPReference(Reference):
@@ -173,7 +185,21 @@ class GPReference(Reference):
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "GPReference":
         """The reference that `arrays` described; a damaged one is refused."""
-        return cls(*read_saved(arrays))
+        obs, actions = saved_matrix(arrays, "obs"), saved_matrix(arrays, "actions")
+        if len(actions) != len(obs):
+            raise damaged("actions", f"has {len(actions)} rows for {len(obs)} observations")
+        kernel = saved_text(arrays, "kernel")
+        kernel_function(kernel)  # refuses an unknown name
+        settings = migrate_gp_settings(saved_json(arrays, "config"))
+        return cls(
+            _saved_params(arrays, obs, actions.shape[1]),
+            cast(KernelName, kernel),
+            obs,
+            actions,
+            saved_numbers(arrays, "weights", actions.shape),
+            read_settings(GPConfig, settings, "config"),
+            _saved_report(arrays),
+        )
 
     def summary(self) -> dict[str, object]:
         """Kernel, sizes, likelihoods and hyper-parameters, as plain Python numbers."""
@@ -194,3 +220,31 @@ class GPReference(Reference):
             "mean": params.mean.tolist(),
             "coregionalisation": {"w": params.w.tolist(), "v": params.v.tolist()},
         }
+
+
+def _saved_params(arrays: SavedArrays, obs: Float[np.ndarray, "n o"], d: int) -> GPParams:
+    shapes = {"lengthscales": (obs.shape[1],), "shared_noise": ()}
+    params = GPParams(
+        *(saved_numbers(arrays, f"params_{n}", shapes.get(n, (d,))) for n in GPParams._fields)
+    )
+    for name in ("lengthscales", "noise"):
+        if not (getattr(params, name) > 0).all():
+            raise damaged(f"params_{name}", "has entries that are not positive")
+    for name in ("v", "shared_noise"):
+        if (getattr(params, name) < 0).any():
+            raise damaged(f"params_{name}", "is negative")
+    with np.errstate(all="ignore"):
+        if not np.abs(obs / params.lengthscales).max() < _FURTHEST:
+            raise damaged("params_lengthscales", "is too small for the observations")
+        if not np.isfinite(params.whitened).all():
+            raise damaged("params_w", "or params_v is too large for the noise")
+    return params
+
+
+def _saved_report(arrays: SavedArrays) -> Report:
+    report = migrate_gp_settings(saved_json(arrays, "report"))
+    for value in report.values():
+        parts = value.values() if isinstance(value, dict) else [value]
+        if not all(isinstance(part, int | float) and abs(part) < _LARGEST for part in parts):
+            raise damaged("report", "holds something else than finite numbers")
+    return cast(Report, report)

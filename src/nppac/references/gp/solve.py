@@ -6,7 +6,6 @@ conjugate gradients: the ratio of the two spectra, hence the number of iteration
 """
 
 import itertools
-import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,8 +13,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from nppac.references.gp import tiled
-from nppac.references.gp.kernels import KernelName
-from nppac.references.gp.work import DirectProgress
+from nppac.references.gp.config import DirectProgress
+from nppac.references.gp.kernels import KernelName, check_memory
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
 
@@ -146,21 +145,3 @@ def _solve_group(
             "fewer of them, or a rougher kernel such as matern12."
         )
     return solution.g
-
-
-def machine_memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def check_memory(n: int, matrices: int = 1) -> None:
-    """Refuse N x N matrices that this machine cannot hold, before it stops responding."""
-    needed = 8 * matrices * n * n
-    usable = 0.7 * machine_memory()
-    if needed > usable:
-        most = int((usable / (8 * matrices)) ** 0.5)
-        raise UserError(
-            f"To condition a GP on {n} points takes {needed / 1e9:.1f} GB of memory, and this "
-            f"machine can spare {usable / 1e9:.1f} GB. Use at most {most} of them"
-            + (", or variance='neighbours'." if matrices > 1 else ".")
-        )

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Array, Bool, Float, Int
 
-from nppac.references.gp.kernels import KernelName, cross, gram, kernel_function
-from nppac.references.gp.solve import check_memory
+from nppac.references.gp.kernels import KernelName, check_memory, cross, gram, kernel_function
 from nppac.utils.errors import UserError
 from nppac.utils.parallel import map_chunks
 from nppac.utils.threads import single_blas_thread

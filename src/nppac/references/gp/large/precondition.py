@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
-from nppac.references.gp.kernels import KernelName, cross
-from nppac.references.gp.solve import machine_memory
+from nppac.references.gp.kernels import KernelName, cross, machine_memory
 from nppac.utils.errors import UserError
 
 BLOCK = 1000
