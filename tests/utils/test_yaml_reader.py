@@ -138,5 +138,5 @@ def test_long_texts_take_no_longer_than_their_length_says(piece):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="There is no file"):
         read_yaml(tmp_path / "none.yaml")
-    with pytest.raises(UserError, match="cannot be read: Is a directory"):
+    with pytest.raises(UserError, match="cannot be read as YAML: Is a directory"):
         read_yaml(tmp_path)

@@ -12,6 +12,7 @@ from typing import IO
 
 import numpy as np
 
+from nppac.utils.bounded import read_bounded
 from nppac.utils.budget import Budget
 from nppac.utils.checksum import (
     CHECKSUM,
@@ -161,14 +162,7 @@ def write_arrays(
 
 def read_json(path: str | Path) -> object:
     """Read a JSON file of bounded size and depth."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(LIMIT + 1)
-    except FileNotFoundError as error:
-        raise UserError(f"There is no file {path}.") from error
-    except OSError as error:
-        raise UserError(f"{path} cannot be read as JSON: {error}.") from error
-    return parse_json(text, str(path))
+    return parse_json(read_bounded(path, LIMIT, "JSON"), str(path))
 
 
 def read_json_object(path: str | Path) -> dict[str, object]:

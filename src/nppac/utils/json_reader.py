@@ -3,6 +3,7 @@
 import json
 import re
 
+from nppac.utils.bounded import check_length
 from nppac.utils.errors import UserError
 from nppac.utils.text import brief
 
@@ -16,8 +17,7 @@ _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 def parse_json(text: str | bytes, where: str, limit: int = LIMIT) -> object:
     """The value of a JSON text; `where` names it in errors."""
-    if len(text) > limit:
-        raise UserError(f"{where} has {len(text):,} bytes; at most {limit:,} are read as JSON.")
+    check_length(text, where, limit, "JSON")
     try:
         decoded = text if isinstance(text, str) else text.decode()
         _check_depth(decoded)

@@ -22,6 +22,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
+from nppac.utils.bounded import check_length, read_bounded
 from nppac.utils.errors import UserError
 from nppac.utils.text import brief, shown
 
@@ -44,20 +45,12 @@ class _Refused(ValueError):
 
 def read_yaml(path: str | Path) -> object:
     """Read a YAML file of bounded size and depth."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(LIMIT + 1)
-    except FileNotFoundError as error:
-        raise UserError(f"There is no file {path}.") from error
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return parse_yaml(text, str(path))
+    return parse_yaml(read_bounded(path, LIMIT, "YAML"), str(path))
 
 
 def parse_yaml(text: str | bytes, where: str) -> object:
     """The value of a YAML text, of JSON's types; `where` names it in errors."""
-    if len(text) > LIMIT:
-        raise UserError(f"{where} is too long; at most {LIMIT:,} bytes are read as YAML.")
+    check_length(text, where, LIMIT, "YAML")
     with _explained(where):
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
         events = _Events(yaml.parse(decoded, Loader=yaml.SafeLoader))
