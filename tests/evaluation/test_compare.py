@@ -72,6 +72,14 @@ def test_runs_of_a_method_are_told_apart_by_the_settings_that_most_do_not_share(
     }
 
 
+def test_of_kinds_with_as_many_runs_the_commonest_settings_need_no_name(written):
+    cold = written("a", agent=KLActorCritic(temperature=0.01))
+    plain = written("b")
+    long_view = written("c", agent=KLActorCritic(discount=0.999))
+    names = ["nppac, temperature 0.01", "nppac", "nppac, discount 0.999"]
+    assert list(group_runs(configs(cold, plain, long_view))) == names
+
+
 def test_runs_of_other_budgets_demonstrations_or_evaluations_are_never_mixed(written):
     usual = [written(f"usual{seed}", seed=seed) for seed in range(2)]
     longer = written("longer", schedule=Schedule(steps=99_000))

@@ -67,14 +67,18 @@ def group_runs(configs: Mapping[Path, _Config]) -> dict[str, list[Path]]:
 
 
 def _usual(alike: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The settings that most runs have all together, and the commonest of those it lacks."""
+    """The settings that most runs have all together, and the commonest of those it lacks.
+
+    Of several that as many runs have, it is the one with the commonest values.
+    """
     values: dict[str, Counter[str]] = {}
     for run in alike:
         for name, value in run.items():
             values.setdefault(name, Counter())[value] += 1
     commonest = {name: counts.most_common(1)[0][0] for name, counts in values.items()}
-    whole = Counter(tuple(run.items()) for run in alike).most_common(1)[0][0]
-    return commonest | dict(whole)
+    wholes = Counter(tuple(run.items()) for run in alike)
+    best = max(wholes, key=lambda w: (wholes[w], sum(commonest[k] == v for k, v in w)))
+    return commonest | dict(best)
 
 
 def _settings(config: _Config) -> dict[str, str]:

@@ -38,6 +38,8 @@ def test_ticks_are_round_numbers():
     assert round_numbers(-7, 12) == pytest.approx([-5, 0, 5, 10])
     assert decades(0.05, 200) == pytest.approx([0.1, 1, 10, 100])
     assert len(decades(1e-12, 1e12)) <= 6
+    assert decades(0.04, 0.31) == pytest.approx([0.05, 0.1, 0.2])  # one power of ten says little
+    assert decades(0.2, 0.7) == pytest.approx([0.2, 0.5])
 
 
 def test_large_numbers_have_a_letter():

@@ -75,8 +75,11 @@ def round_numbers(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def decades(low: float, high: float, at_most: int = 6) -> list[float]:
-    """Powers of ten, every one or every so many."""
+    """Powers of ten, every one or every so many; where there is hardly one, also 2 and 5 times."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    if last - first < 1:
+        between = (s * 10.0**k for k in range(first - 1, last + 1) for s in (1, 2, 5))
+        return [v for v in between if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
     every = max(1, math.ceil((last - first + 1) / at_most))
     return [10.0**k for k in range(first, last + 1, every)]
 

@@ -75,6 +75,10 @@
   const decades = (low, high) => { // of exponents
     const first = Math.ceil(low - 1e-9), last = Math.floor(high + 1e-9);
     const every = Math.max(1, Math.ceil((last - first + 1) / 6)), found = [];
+    if (last - first < 1) {
+      for (let k = first - 1; k <= last; k += 1) found.push(k, k + Math.log10(2), k + Math.log10(5));
+      return found.filter((v) => v >= low - 1e-9 && v <= high + 1e-9);
+    }
     for (let k = first; k <= last; k += every) found.push(k);
     return found;
   };

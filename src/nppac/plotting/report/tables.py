@@ -78,8 +78,8 @@ def threshold_table(rows: Sequence[Standing], levels: Sequence[float], measure: 
         cells.append(line)
     caption = (
         f"Environment steps until an evaluation's {measure} is at least the threshold and stays so "
-        "for three evaluations: median over all seeds [95 % interval]; a seed that never does "
-        "counts as infinite."
+        "for three evaluations, or to the end: median over all seeds [95 % interval]; a seed that "
+        "never does counts as infinite."
     )
     return Table(caption, columns, cells)
 
