@@ -1,6 +1,6 @@
 """How much longer a fit takes on a busy machine: `nppac fit` alone, then beside busy processes.
 
-    python benchmarks/busy_fit.py --demos FILE --task halfcheetah
+    python benchmarks/busy_fit.py --task halfcheetah --demos FILE --record
     python benchmarks/busy_fit.py --fit-points 500 --flags="--max-steps 10"     # a short one
 
 Wants an idle machine. The busy processes count in one Python thread each and are ended afterwards.
@@ -20,7 +20,10 @@ from pathlib import Path
 
 import tyro
 
+from rounds import against, machine, require_idle, write_record
+
 SPIN = "while True: pass"
+MOST_RATIO = 4.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,12 @@ class Settings:
     threads: int | None = None
     flags: str = ""
     """Further flags of `nppac fit`, in one argument."""
+    warm: bool = True
+    """Fit once before, so that both find the compiled programs."""
+    record: bool = False
+    """Write the record to `results/benchmarks`."""
+    anyway: bool = False
+    """Measure also where others are at work."""
 
 
 @contextmanager
@@ -73,14 +82,20 @@ def best_of(settings: Settings) -> tuple[float, float]:
 
 
 def main(settings: Settings) -> None:
-    print(f"load before: {os.getloadavg()[0]:.1f}", flush=True)
-    measured(settings)  # compiles, so that both below find what is kept
+    host, share = machine(), require_idle(settings.anyway)
+    if settings.warm:
+        measured(settings)
     idle, idle_cpu = best_of(settings)
     print(f"alone:  {idle:6.1f} s, {idle_cpu:6.1f} s of processors", flush=True)
     with busy_processes(settings.busy):
         wall, cpu = best_of(settings)
     print(f"beside {settings.busy} busy processes: {wall:6.1f} s, {cpu:6.1f} s of processors")
-    print(f"ratio {wall / idle:.2f}, of processors {cpu / idle_cpu:.2f}")
+    print(f"ratio {against(wall / idle, MOST_RATIO, at_most=True)}, cpu {cpu / idle_cpu:.2f}")
+    facts = {**vars(settings), "demos": settings.demos and Path(settings.demos).name}
+    seconds = {"alone": [idle, idle_cpu], "beside": [wall, cpu], "are": ["wall", "processors"]}
+    if settings.record:
+        about = {"settings": facts, "machine": host, "busy_before": share}
+        write_record("busy_fit", {**about, "seconds": seconds, "ratio": wall / idle})
 
 
 if __name__ == "__main__":

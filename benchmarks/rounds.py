@@ -3,6 +3,8 @@
 import os
 import platform
 import statistics
+import sys
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,9 +52,34 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "processor": _processor(),
         "load_before": round(os.getloadavg()[0], 2),
+        "niceness": os.nice(0),
         "python": platform.python_version(),
         "jax": jax.__version__,
     }
+
+
+def busy_share(seconds: float = 2.0) -> float:
+    """The share of the machine's time that others take; the load is an average of minutes."""
+
+    def ticks() -> tuple[int, int]:
+        times = list(map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]))
+        return times[3] + times[4], sum(times)
+
+    idle, whole = ticks()
+    time.sleep(seconds)
+    after = ticks()
+    return 1.0 - (after[0] - idle) / max(after[1] - whole, 1)
+
+
+def require_idle(anyway: bool = False, most: float = 0.2) -> float:
+    """Stop where others are at work; the share of the machine that they have."""
+    share = busy_share()
+    if share > most and not anyway:
+        sys.exit(
+            f"Others take {share:.0%} of the machine, and {most:.0%} are too many to measure. Wait "
+            "for them; or add --anyway, with a high priority (nice -n -20)."
+        )
+    return round(share, 3)
 
 
 def _processor() -> str:
