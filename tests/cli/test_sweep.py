@@ -59,10 +59,11 @@ def flags(settings):
 
 def test_train_with_seeds_is_a_sweep(elsewhere, capsys):
     given = ["--task", TASK, "--method", "nppac", "--reference", "uniform", *flags(SETTINGS)]
-    main(["train", *given, "--seeds", "0..1"])
+    main(["train", *given, "--seeds", "0..1", "--track", "tensorboard"])
     assert "2 runs: 2 finished" in capsys.readouterr().out
     (root,) = (elsewhere / "runs").iterdir()
     assert [path.name[-5:] for path in sorted(root.iterdir())][1:] == ["seed0", "seed1"]
+    assert len(list(root.glob("*/tensorboard/events*"))) == 2
 
 
 def test_a_failed_run_has_code_1_and_its_reason(plan, capsys):
@@ -88,6 +89,7 @@ def test_a_failed_run_has_code_1_and_its_reason(plan, capsys):
         ([*PLAN, "--threads-per-run", "9999"], "'threads_per_run' is 9999"),
         ([*PLAN, "--set", "steps"], "write NAME=VALUE"),
         ([*PLAN, "--seeds", "3..1"], "must rise"),
+        (["sweep", "plna.yaml"], "There is no file plna.yaml. Did you mean 'plan.yaml'?"),
         ([*PLAN, "--tasks", "dor"], "Did you mean 'door'"),
         ([*PLAN, "--references", "gpp"], "Did you mean 'gp'"),
         ([*PLAN, "--references", "gp"], "needs demonstrations"),

@@ -31,10 +31,11 @@ def write_plan(folder: Path, demos: Path, seeds: str) -> Path:
 
 def start_sweep(plan: Path, out: Path, *flags: str) -> subprocess.Popen:
     """The command, in a process of its own; what it prints goes to a file beside `out`."""
-    words = [sys.executable, "-m", "nppac", "sweep", str(plan), "--out", str(out), *flags]
+    words = ["sweep", str(plan), "--trust", "--out", str(out), *flags]
     source = str(TESTS.parent / "src")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(TESTS)])}
     with open(out.with_suffix(".log"), "ab") as log:
+        words = [sys.executable, "-m", "nppac", *words]
         return subprocess.Popen(words, stdout=log, stderr=log, env=environment)
 
 

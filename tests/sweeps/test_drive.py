@@ -1,12 +1,18 @@
+import os
+import signal
+import time
+
 import pytest
 
 from nppac.sweeps.drive import MOST_LOSSES, Driver
-from nppac.sweeps.job import FAILED, Job
+from nppac.sweeps.job import FAILED, STOPPED, Job, do_job
 from nppac.sweeps.journal import read_journal
 from nppac.sweeps.layout import SweepLayout
-from nppac.sweeps.record import write_record
+from nppac.sweeps.record import Manner, write_record
 from nppac.sweeps.status import read_status
 from nppac.sweeps.storage import Copies
+from nppac.training import signals
+from nppac.training.signals import stopping_at_once
 from nppac.utils.errors import UserError
 from toy_task import assert_same_run
 
@@ -37,6 +43,11 @@ def test_a_shared_reference_is_fitted_once_and_the_same_command_does_nothing(tmp
     for run in runs:
         assert events(tmp_path, run.name) == ["started", "finished"]
     assert sweep(tmp_path, runs)[0].done == []
+    (fit,) = {record.fit for record in write_record(tmp_path, runs)}
+    do_job(str(tmp_path), Job("fit", fit))
+    write_record(tmp_path, runs, Manner(refit=True))
+    do_job(str(tmp_path), Job("fit", fit))
+    assert events(tmp_path, fit) == ["started", "finished", "skipped", "started", "finished"]
 
 
 def test_a_run_of_a_sweep_is_the_run_that_train_makes(tmp_path, demos):
@@ -118,6 +129,27 @@ def test_an_interrupted_run_is_continued(tmp_path, monkeypatch):
     what = events(tmp_path / "a", run.name)
     assert what == ["started", "stopped", "failed", "resumed", "finished"]
     assert_same_run(run.directory, whole.directory)
+
+
+def test_ctrl_c_waits_for_runs_to_save_themselves_however_long_that_takes(tmp_path, monkeypatch):
+    class Slow(InProcess):
+        asked = 0
+
+        def ended(self, seconds):
+            if not self.asked:
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)  # many times longer than a stop is left unheard
+            return super().ended(seconds)
+
+        def stop(self):
+            self.asked += 1
+
+    monkeypatch.setattr(signals, "AGAIN_SECONDS", 0.01)
+    engine = Slow(tmp_path, lambda job: STOPPED)
+    driver = Driver(Copies(tmp_path), write_record(tmp_path, toy_runs(tmp_path)), 1)
+    with pytest.raises(KeyboardInterrupt), stopping_at_once():
+        driver.drive(engine, lambda active: None)
+    assert (engine.asked, len(engine.done), engine.closed) == (1, 1, True)
 
 
 def test_seeds_share_a_gp_whose_own_seed_is_given(tmp_path, demos):

@@ -98,5 +98,5 @@ def test_a_pipe_gets_one_line_for_each_change(capsys):
     assert lines == [
         "a: running, 500/1,000 steps, 80%",
         "a: finished, 1,000/1,000 steps, 80%",
-        "1 runs: 1 finished",
+        "1 run: 1 finished",
     ]

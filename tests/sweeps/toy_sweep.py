@@ -42,10 +42,15 @@ def toy_runs(root: Path, demos: Path | None = None, **changes) -> tuple[PlannedR
     return expand(toy_plan(demos, **changes), root)
 
 
+Before = Callable[[Job], int | str | None]
+
+
 class InProcess:
     """One job at a time, here; `before` may decide how a job ends in place of doing it."""
 
-    def __init__(self, root: Path, before: Callable[[Job], int | str | None] = lambda job: "do"):
+    def __init__(
+        self, root: Path | str, before: Callable[[Job], int | str | None] = lambda job: "do"
+    ):
         self.root, self.before, self.slots = root, before, 1
         self.queue: list[Job] = []
         self.done: list[Job] = []

@@ -104,10 +104,10 @@ def _arranged(field: StructFieldSpec, layout: Layout, own: bool) -> StructFieldS
     holds_settings = dataclasses.is_dataclass(field.default)
     if holds_settings:  # the annotation may admit many classes: the value says which it is
         kind = type(field.default)
-    nested = isinstance(field.default, layout.owner or ())
+    nested = layout.owner is not None and kind is layout.owner
     if own and field.name in layout.fixed:
         kind = Annotated[kind, tyro.conf.Fixed, tyro.conf.Suppress]
-    elif holds_settings and (nested or (own and field.name in layout.flat)):
+    elif nested or (holds_settings and own and field.name in layout.flat):
         kind = Annotated[kind, tyro.conf.arg(name="")]
     elif layout.brief is not None and field.name not in layout.brief:
         kind = Annotated[kind, tyro.conf.Suppress]

@@ -38,15 +38,16 @@ def compare_command(
 ) -> None:
     """Compare runs on one task: a table of methods over seeds, and their learning curves.
 
-    Runs of one method whose settings, budgets, demonstrations or evaluation episodes differ have
-    rows of their own.
+    For example: nppac compare runs/door-* --threshold 0.8
+
+    Numbers are interquartile means over seeds with 95 % bootstrap intervals. Runs of one method
+    whose settings, budgets, demonstrations or evaluation episodes differ have rows of their own.
 
     Args:
         runs: Directories of runs, of one task and any methods and seeds.
         out: The picture to draw.
         ends: Draw only where each run ended: curves of many settings cannot be told apart.
-        threshold: Count the steps until this level is held for three evaluations; by default 0.9
-            successes, or nine tenths of the way from the lowest start to the best end.
+        threshold: Level to which steps are counted; by default nine tenths of what can be reached.
     """
     groups = group_runs({run: plain_config(run) for run in runs})
     methods = {name: [load_evaluated(run) for run in group] for name, group in groups.items()}

@@ -16,11 +16,16 @@ def report_command(
 ) -> None:
     """Write one HTML file with the curves, tables and settings of runs; it works offline.
 
+    For example: nppac report runs/door-embedded --out door.html
+
+    It shows learning curves with 95 % intervals over seeds, the KL, the gradient and the
+    reference's scale beside them, final performance, steps to a threshold, the settings in which
+    runs differ, and the command of every run.
+
     Args:
         directories: Directories of runs, or of whole trees of them, of any tasks.
         out: The file to write.
-        threshold: Count the steps until this level is held for three evaluations; by default half
-            and nine tenths of all successes, or of the way from the lowest start to the best end.
+        threshold: Level to which steps are counted; by default a half and nine tenths of the way.
 
     """
     count = write_report(directories, out, threshold)

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nppac.api import default_directory
-from nppac.cli.parsing import parse
+from nppac.cli.parsing import Layout, parse
 from nppac.cli.show import console
 from nppac.sweeps.plan import Plan, PlannedRun, expand
 from nppac.sweeps.plan_file import PlanFile, read_plan_file
@@ -36,6 +36,8 @@ Names = Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME...")]
 SweepLocation = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="DIR")]
 TIMED = ("runs", "results")
 """Where finished runs are looked for, to tell how long others will take."""
+FLAT_OPTIONS = Layout(owner=SweepOptions)
+"""The options of a sweep as flags without a prefix, the same for every command that has them."""
 
 
 @dataclass(frozen=True)
@@ -71,30 +73,18 @@ class SweepArguments:
     """Directory of the sweep, or a URL that fsspec knows; by default runs/NAME-OF-THE-PLAN."""
     dry_run: bool = False
     """Show the runs and the time that they will take, and do nothing else."""
-    engine: str = "local"
-    """local: processes on this machine. ray: a Ray cluster."""
-    address: str | None = None
-    """Of the Ray cluster, such as auto or 10.0.0.1:6379; by default one on this machine."""
-    workers: int | None = None
-    """Runs side by side on this machine; by default as many as the cores allow."""
-    threads_per_run: int | None = None
-    """Cores of each run; by default they are divided among the runs, with Ray 1."""
-    gpus: float = 0.0
-    """GPUs of each run, with Ray."""
-    retries: int = 1
-    """How often a run that fails is tried again."""
     trust: bool = False
     """Import the modules that the plan names, as module:name."""
+    options: SweepOptions = field(default_factory=SweepOptions)
 
 
 def sweep_command(args: Sequence[str]) -> None:
     """Train many runs side by side: methods x tasks x references x seeds."""
-    given = parse(SweepArguments, args, "nppac sweep")
-    file = chosen_plan(given)
+    given = parse(SweepArguments, args, "nppac sweep", layout=FLAT_OPTIONS)
+    file, own = chosen_plan(given), given.options
     location = given.out or file.out
-    threads = given.threads_per_run or file.threads_per_run
-    machines = given.engine, given.address, given.workers
-    options = SweepOptions(*machines, threads, given.gpus, given.retries)
+    threads, track = own.threads_per_run or file.threads_per_run, own.track or file.track
+    options = replace(own, threads_per_run=threads, track=track)
     runs = expand(file.plan, local_root(location))
     if given.dry_run:
         show_plan(runs, location, options)
@@ -135,8 +125,11 @@ def _settings(words: Sequence[str]) -> dict[str, object]:
 def status_command(directory: SweepLocation) -> None:
     """Show how far the runs of a sweep are, read from its directory.
 
+    This needs no running sweep, and disturbs none. A run is waiting, fitting its reference,
+    running, finished, failed (the reason is told), or stopped: `nppac sweep` continues it.
+
     Args:
-        directory: Directory or URL of the sweep, as `nppac sweep --out` had it; --help says more.
+        directory: Directory or URL of the sweep, as --out of `sweep`, `tune` or `train` named it.
 
     """
     states = sweep_status(directory)
@@ -144,7 +137,9 @@ def status_command(directory: SweepLocation) -> None:
     _tell_failures(states)
 
 
-def sweep_over_seeds(config: RunConfig, seeds: str, out: Path | None) -> None:
+def sweep_over_seeds(
+    config: RunConfig, seeds: str, out: Path | None, options: SweepOptions
+) -> None:
     """`nppac train --seeds`: the same run with each seed."""
     single = default_directory(config)
     root = out or single.with_name(single.name.removesuffix(f"-seed{config.seed}"))
@@ -153,7 +148,7 @@ def sweep_over_seeds(config: RunConfig, seeds: str, out: Path | None) -> None:
         for seed in parse_seeds(seeds, "--seeds")
         for name in [default_directory(replace(config, seed=seed)).name]
     )
-    finish_sweep(runs, str(root), SweepOptions())
+    finish_sweep(runs, str(root), options)
 
 
 def finish_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> None:
@@ -165,7 +160,8 @@ def finish_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOption
         raise SystemExit(exit_code(stop)) from None
     console().print(status_table(states))
     _tell_failures(states)
-    print(f"Compare them with: nppac report {shlex.quote(location)}")
+    here = str(local_root(location))  # of a URL the copy, which has all that a report shows
+    print(f"Compare them with: nppac report {shlex.quote(here)}")
     if any(state.state != "finished" for state in states):
         raise SystemExit(1)
 

@@ -16,6 +16,7 @@ from nppac.cli.sweep import sweep_over_seeds
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.plotting.report import write_report
+from nppac.sweeps.sweep import SweepOptions
 from nppac.training.config import RunConfig, to_json
 from nppac.training.directory import CONFIG_FILE
 from nppac.training.presets import Preset
@@ -23,7 +24,6 @@ from nppac.training.runs import resume_run
 from nppac.training.signals import Interrupted, exit_code
 from nppac.training.tracking import Tracker, tracker_of, tracking
 from nppac.training.trust import with_mark
-from nppac.utils.errors import UserError
 
 REPORT_FILE = "report.html"
 FLAT = frozenset({"agent", "schedule"})
@@ -71,11 +71,8 @@ def train_command(args: Sequence[str]) -> None:
         print(json.dumps(with_mark(to_json(found.run)), indent=2))
         return
     if found.seeds is not None:
-        if found.refit:
-            raise UserError("--seeds fits through the cache: leave --refit out, or train one seed.")
-        if found.track:
-            raise UserError("--seeds trains as a sweep, without --track: leave one of them out.")
-        sweep_over_seeds(found.run, found.seeds, found.out)
+        options = SweepOptions(refit=found.refit, track=found.track)
+        sweep_over_seeds(found.run, found.seeds, found.out, options)
         return
     directory = found.out or default_directory(found.run)
 

@@ -1,7 +1,7 @@
 """The command `tune`: the same search for every method."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nppac.cli.parsing import parse
 from nppac.cli.show import console
-from nppac.cli.sweep import finish_sweep, show_plan
+from nppac.cli.sweep import FLAT_OPTIONS, finish_sweep, show_plan
 from nppac.sweeps.sweep import SweepOptions
 from nppac.sweeps.tuning import choose, read_tuning_file, tuning_runs
 from nppac.utils.errors import UserError
@@ -23,13 +23,13 @@ class TuneArguments:
 
     For example:
 
-    Methods:
-          nppac: {temperature: [0.1, 0.5, 1.0]}
-          sac: {learning_rate: [1e-4, 3e-4, 1e-3]}
         tasks: {door: {demos: door.npz}}
+        settings: {steps: 15000}
         tuning_seeds: 100..102
         evaluation_seeds: 0..5
-        settings: {steps: 15000}
+        methods:
+          nppac: {temperature: [0.1, 0.5, 1.0]}
+          sac: {learning_rate: [1e-4, 3e-4, 1e-3]}
 
     `search: random` with `trials: 8` draws from lists, or from {low: 0.1, high: 1, log: true}. Each
     choice is written to DIR/tuned/TASK-METHOD.json, which `nppac train --config` and a plan's
@@ -38,33 +38,22 @@ class TuneArguments:
 
     plan: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="PLAN.yaml")]
     """What to search; docs/sweeps.md explains its keys."""
-    out: Path | None = None
+    out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None
     """Directory of the trials; by default runs/NAME-OF-THE-PLAN."""
     dry_run: bool = False
     """Show the trials and the time that they will take, and do nothing else."""
-    engine: str = "local"
-    """local: processes on this machine. ray: a Ray cluster."""
-    address: str | None = None
-    """Of the Ray cluster."""
-    workers: int | None = None
-    """Runs side by side on this machine."""
-    threads_per_run: int | None = None
-    """Cores of each run."""
-    gpus: float = 0.0
-    """GPUs of each run, with Ray."""
-    retries: int = 1
-    """How often a run that fails is tried again."""
+    trust: bool = False
+    """Import the modules that the plan names, as module:name."""
+    options: SweepOptions = field(default_factory=SweepOptions)
 
 
 def tune_command(args: Sequence[str]) -> None:
     """Search for the settings of methods, with the same budget for each."""
-    given = parse(TuneArguments, args, "nppac tune")
-    tuning = read_tuning_file(given.plan)
-    out = str(given.out or tuning.out)
+    given = parse(TuneArguments, args, "nppac tune", layout=FLAT_OPTIONS)
+    tuning = read_tuning_file(given.plan, trust=given.trust)
+    out, options = given.out or tuning.out, given.options
     if "://" in out:
         raise UserError(f"'out' is {out}; tuning reads its runs, and needs a directory.")
-    machines = given.engine, given.address, given.workers
-    options = SweepOptions(*machines, given.threads_per_run, given.gpus, given.retries)
     runs = tuning_runs(tuning, Path(out))
     if given.dry_run:
         show_plan(runs, out, options)

@@ -1,6 +1,7 @@
 """The driver: gives an engine what is left to do, until nothing is."""
 
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
@@ -11,6 +12,7 @@ from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.record import RunRecord
 from nppac.sweeps.storage import Copies
 from nppac.training.directory import CONFIG_FILE, REFERENCE_FILE, SUMMARY_FILE
+from nppac.training.signals import stop_is_obeyed
 
 TICK_SECONDS = 1.0
 MOST_LOSSES = 5
@@ -79,7 +81,7 @@ class Driver:
         """Note how a job ended, and take it up again if it may be."""
         job, code = ended
         self.working.discard(job)
-        self.copies.pull(self.layout.journal(job.name))
+        self.copies.pull_states([job.name])  # how far the run came, and what its journal says
         if code == FINISHED:
             if job.kind == "fit":
                 self.fitted.add(job.name)
@@ -114,7 +116,10 @@ class Driver:
             self.left.remove(record)
 
     def _wind_down(self, engine: Engine, show: Show) -> None:
+        stop_is_obeyed()
         self.left = []
+        if self.working:
+            print("Runs finish their epochs, then stop (Ctrl-C again stops now).", file=sys.stderr)
         engine.stop()
         while self.working:
             for ended in engine.ended(TICK_SECONDS):

@@ -14,15 +14,18 @@ from nppac.sweeps.record import (
     RunRecord,
     check_same_settings,
     config_of,
+    read_manner,
     read_record,
 )
 from nppac.sweeps.storage import Copies, copies_of
 from nppac.tasks import get_task
 from nppac.training.config import RunConfig
 from nppac.training.directory import CONFIG_FILE, SUMMARY_FILE
+from nppac.training.loop import Callback
 from nppac.training.problem import obtain_reference
 from nppac.training.runs import resume_run, start_run
 from nppac.training.signals import Interrupted
+from nppac.training.tracking import tracker_of, tracking
 from nppac.utils.errors import UserError
 from nppac.utils.locks import DirectoryInUse
 from nppac.utils.text import brief
@@ -68,16 +71,16 @@ def _note(copies: Copies, journal: Path, what: What, reason: str = "") -> None:
 
 def _fit(copies: Copies, key: str, journal: Path) -> What:
     layout = SweepLayout(copies.root)
-    path = layout.reference(key)
+    path, refit = layout.reference(key), read_manner(copies.root).refit
     copies.pull(path)
-    if path.exists():
+    if path.exists() and not refit:
         return "skipped"
     config = config_of(next(run for run in read_record(copies.root) if run.fit == key))
     _note(copies, journal, "started")
     spec = get_task(config.task)
     how = config.demo_episodes, config.demo_actions
     demos = load_task_demos(spec, config.demos, *how)
-    obtain_reference(config, spec, demos).save(path)
+    obtain_reference(config, spec, demos, refit=refit).save(path)
     copies.push(path)
     return "finished"
 
@@ -107,18 +110,27 @@ def _run(copies: Copies, name: str, journal: Path) -> What:
 def _train(
     copies: Copies, record: RunRecord, config: RunConfig, directory: Path, journal: Path
 ) -> What:
-    callback = copies.after_checkpoints(directory)
     if (directory / SUMMARY_FILE).exists():  # the rival finished it
         return "skipped"
-    if (directory / CONFIG_FILE).exists():
-        _note(copies, journal, "resumed")
-        # These are the settings of the user's own plan, as has been checked: they are trusted.
-        resume_run(directory, trust=True, callback=callback)
+    track = read_manner(copies.root).track
+    log = tracking(track or tracker_of(directory), directory, required=track is not None)
+    with log as logged:
+        callback = _both(logged, copies.after_checkpoints(directory))
+        if (directory / CONFIG_FILE).exists():
+            _note(copies, journal, "resumed")
+            # These are the settings of the user's own plan, as has been checked: they are trusted.
+            resume_run(directory, trust=True, callback=callback)
+            return "finished"
+        reference = _shared(copies, record, config)
+        _note(copies, journal, "started")
+        start_run(config, directory, reference=reference, callback=callback)
         return "finished"
-    reference = _shared(copies, record, config)
-    _note(copies, journal, "started")
-    start_run(config, directory, reference=reference, callback=callback)
-    return "finished"
+
+
+def _both(first: Callback | None, second: Callback | None) -> Callback | None:
+    if first is None or second is None:
+        return first or second
+    return lambda row: (first(row), second(row))
 
 
 def _shared(copies: Copies, record: RunRecord, config: RunConfig) -> Reference | None:

@@ -1,19 +1,21 @@
 """Plans as YAML files."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast, get_args
 
 from nppac.sweeps.overrides import Overrides
 from nppac.sweeps.plan import Plan
 from nppac.sweeps.seeds import parse_seeds
+from nppac.training.tracking import Tracker
 from nppac.training.trust import require_trusted_words
 from nppac.utils.errors import UserError, unknown_name
 from nppac.utils.yaml_reader import read_yaml
 
 KEYS = (
     *("out", "preset", "config", "methods", "tasks", "references"),
-    *("seeds", "settings", "variants", "threads_per_run"),
+    *("seeds", "settings", "variants", "threads_per_run", "track"),
 )
 
 
@@ -24,6 +26,7 @@ class PlanFile:
     plan: Plan
     out: str
     threads_per_run: int | None = None
+    track: Tracker | None = None
 
 
 def read_plan_file(path: str | Path, *, trust: bool = False) -> PlanFile:
@@ -31,9 +34,7 @@ def read_plan_file(path: str | Path, *, trust: bool = False) -> PlanFile:
 
     A plan that names code, as `module:name`, is refused without `trust`.
     """
-    values, where = read_mapping(path, KEYS), str(path)
-    if not trust:
-        require_trusted_words(values, where)
+    values, where = read_mapping(path, KEYS, trust), str(path)
     plan = Plan(
         methods=axis(values, "methods", where),
         tasks=axis(values, "tasks", where),
@@ -47,18 +48,29 @@ def read_plan_file(path: str | Path, *, trust: bool = False) -> PlanFile:
         folder=Path(path).parent,
     )
     out = word(values, "out", where) or str(Path("runs") / Path(path).stem)
-    return PlanFile(plan, out, count(values, "threads_per_run", where))
+    threads, track = count(values, "threads_per_run", where), word(values, "track", where)
+    if track is not None:
+        one_of(track, get_args(Tracker), "tracker", f"{where}: 'track'")
+    return PlanFile(plan, out, threads, cast(Tracker | None, track))
 
 
-def read_mapping(path: str | Path, keys: tuple[str, ...]) -> dict[str, object]:
-    """A YAML file that holds these keys and no others."""
+def read_mapping(path: str | Path, keys: tuple[str, ...], trust: bool) -> dict[str, object]:
+    """A YAML file that holds these keys and no others, and without `trust` no name of code."""
     values = read_yaml(path)
     if not isinstance(values, dict):
         raise UserError(f"{path} holds no plan: expected keys such as 'methods:' and 'tasks:'.")
     for key in values:
         if key not in keys:
             raise UserError(f"{path}: {unknown_name('key', str(key)[:80], keys)}")
+    if not trust:
+        require_trusted_words(values, str(path))
     return values
+
+
+def one_of(given: str, known: Collection[str], kind: str, where: str) -> None:
+    """Refuse a word that is not known, and suggest the nearest."""
+    if given not in known:
+        raise UserError(f"{where}: {unknown_name(kind, given, known)}")
 
 
 def axis(values: Mapping[str, object], key: str, where: str) -> dict[str, Overrides]:

@@ -11,9 +11,11 @@ from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.plan import PlannedRun
 from nppac.training.config import NOTES, RunConfig, config_from, plain_config, to_json
 from nppac.training.directory import CONFIG_FILE
-from nppac.utils.errors import UserError
+from nppac.training.tracking import Tracker
+from nppac.utils.errors import UserError, nearest_path
 from nppac.utils.files import read_json_object, write_json
 from nppac.utils.provenance import provenance
+from nppac.utils.settings import read_settings
 
 VERSION = 1
 
@@ -28,13 +30,26 @@ class RunRecord:
     """Key of the reference that it shares; None where nothing is fitted."""
 
 
-def write_record(root: Path, runs: Sequence[PlannedRun]) -> tuple[RunRecord, ...]:
+@dataclass(frozen=True)
+class Manner:
+    """What workers are told beside the settings; it changes no run."""
+
+    track: Tracker | None = None
+    """What else logs the metrics of runs."""
+    refit: bool = False
+    """Whether references are fitted although the same were fitted before."""
+
+
+def write_record(
+    root: Path, runs: Sequence[PlannedRun], manner: Manner | None = None
+) -> tuple[RunRecord, ...]:
     """Write the expanded plan, once no run's directory contradicts it."""
     records = tuple(_record(run) for run in runs)
     for record in records:
         check_same_settings(root / record.name, record.config)
     listed = [vars(record) for record in records]
-    facts = {"version": VERSION, "provenance": provenance(), "runs": listed}
+    own = {"provenance": provenance(), "manner": vars(manner or Manner())}
+    facts = {"version": VERSION, **own, "runs": listed}
     write_json(SweepLayout(root).plan, facts)
     return records
 
@@ -43,12 +58,21 @@ def read_record(root: Path) -> tuple[RunRecord, ...]:
     """The runs of a sweep's directory."""
     path = SweepLayout(root).plan
     if not path.is_file():
-        raise UserError(f"{root} is not the directory of a sweep: it has no {path.name} of one.")
+        near = "" if root.exists() else nearest_path(root)
+        raise UserError(
+            f"{root} is not the directory of a sweep: it has no {path.relative_to(root)}.{near}"
+        )
     stored = read_json_object(path)
     runs = stored.get("runs")
     if not isinstance(runs, list) or stored.get("version") != VERSION:
         raise UserError(f"{path} holds no plan of this version of nppac.")
     return tuple(_checked(run, path) for run in runs)
+
+
+def read_manner(root: Path) -> Manner:
+    """How the workers of a sweep do its runs."""
+    path = SweepLayout(root).plan
+    return read_settings(Manner, read_json_object(path).get("manner", {}), f"{path}: 'manner'")
 
 
 def recorded_command(root: Path) -> str:

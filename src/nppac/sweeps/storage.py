@@ -115,6 +115,11 @@ def copies_of(location: str) -> Copies:
     """The directory of a path; or of a URL, its copy in this machine's cache."""
     if "://" not in location:
         return Copies(Path(location))
+    if location.startswith("memory:"):
+        raise UserError(
+            f"{location} is the memory of one process, and every run of a sweep is a process of "
+            "its own. Give a directory, or a URL that all of them reach."
+        )
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     name = hashlib.sha256(location.rstrip("/").encode()).hexdigest()[:16]
     return Copies(cache / "nppac" / "sweeps" / name, location.rstrip("/"))

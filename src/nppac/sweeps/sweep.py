@@ -12,11 +12,12 @@ from nppac.sweeps.engine import Engine
 from nppac.sweeps.layout import SweepLayout
 from nppac.sweeps.local import LocalEngine
 from nppac.sweeps.plan import PlannedRun
-from nppac.sweeps.record import RunRecord, read_record, write_record
+from nppac.sweeps.record import Manner, RunRecord, read_record, write_record
 from nppac.sweeps.status import RunStatus, read_status
 from nppac.sweeps.storage import Copies, copies_of
 from nppac.sweeps.table import showing
 from nppac.training.signals import stopping_at_once
+from nppac.training.tracking import Tracker, is_installed
 from nppac.utils.errors import UserError, unknown_name
 from nppac.utils.locks import directory_lock
 from nppac.utils.threads import available_cores, thread_count
@@ -29,16 +30,21 @@ class SweepOptions:
     """How a sweep is run; nothing of this changes what it runs."""
 
     engine: str = "local"
+    """local: processes on this machine. ray: a Ray cluster."""
     address: str | None = None
-    """Of the Ray cluster; None starts one on this machine."""
+    """Of the Ray cluster, such as auto or 10.0.0.1:6379; by default one on this machine."""
     workers: int | None = None
-    """Runs side by side; None means as many as the cores allow."""
+    """Runs side by side on this machine; by default, and at most, as many as the cores allow."""
     threads_per_run: int | None = None
-    """Cores of each run; None divides the cores among the runs."""
+    """Cores of each run; by default they are divided among the runs, with Ray 1."""
     gpus: float = 0.0
-    """GPUs of each run, on a Ray cluster."""
+    """GPUs of each run, with Ray."""
     retries: int = 1
     """How often a run that fails is tried again."""
+    refit: bool = False
+    """Fit references even if the same were fitted before."""
+    track: Tracker | None = None
+    """Also log the metrics of every run for TensorBoard, or for Weights & Biases, offline."""
 
     def __post_init__(self) -> None:
         if self.engine not in get_args(EngineName):
@@ -60,10 +66,13 @@ def run_sweep(runs: Sequence[PlannedRun], location: str, options: SweepOptions) 
     Finished runs are left alone, and others are continued from their checkpoints.
     """
     check_runs(runs)
+    if options.track is not None:
+        is_installed(options.track)
     copies = copies_of(location)
+    manner = Manner(options.track, options.refit)
     with stopping_at_once(), directory_lock(SweepLayout(copies.root).folder):
         copies.pull_states([run.name for run in runs])
-        records = write_record(copies.root, runs)
+        records = write_record(copies.root, runs, manner)
         copies.push(SweepLayout(copies.root).plan)
         driver = Driver(copies, records, options.retries)
         if driver.left:

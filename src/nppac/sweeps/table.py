@@ -48,7 +48,7 @@ def summary(runs: Sequence[RunStatus]) -> str:
     left = seconds_left(runs)
     unknown = left is None and counts["finished"] < len(runs)
     tail = "" if unknown or not left else f"; about {duration(left)} left"
-    return f"{len(runs)} runs: {', '.join(words)}{tail}"
+    return f"{len(runs)} run{'' if len(runs) == 1 else 's'}: {', '.join(words)}{tail}"
 
 
 def seconds_left(runs: Sequence[RunStatus]) -> float | None:
@@ -92,9 +92,11 @@ def _live(console: Console, read: Read) -> Iterator[Callable[[Collection[str]], 
                 live.update(status_table(read(active), max(console.height - 7, 3)), refresh=True)
                 last = time.monotonic()
 
-        yield update
-        last = 0.0
-        update(())
+        try:
+            yield update
+        finally:
+            last = 0.0
+            update(())
 
 
 @contextmanager
@@ -119,8 +121,10 @@ def _plain(console: Console, read: Read) -> Iterator[Callable[[Collection[str]],
             last = time.monotonic()
             say(summary(runs))
 
-    yield update
-    update((), final=True)
+    try:
+        yield update
+    finally:
+        update((), final=True)
 
 
 def line(run: RunStatus) -> str:

@@ -3,18 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
 from nppac.sweeps.overrides import Overrides
 from nppac.sweeps.plan import TUNED, Plan, PlannedRun, expand, plain_word
-from nppac.sweeps.plan_file import axis, count, overrides, read_mapping, word
+from nppac.sweeps.plan_file import axis, count, one_of, overrides, read_mapping, word
 from nppac.sweeps.search import Space, check_space, grid_trials, random_trials
 from nppac.sweeps.seeds import parse_seeds, refuse_overlap
 from nppac.training.config import to_json
-from nppac.utils.errors import UserError, unknown_name
+from nppac.training.trust import TOKEN, made_here_token
+from nppac.utils.errors import UserError
 from nppac.utils.files import write_json
 from nppac.utils.provenance import provenance
 
@@ -51,9 +52,9 @@ class Chosen(NamedTuple):
     path: Path
 
 
-def read_tuning_file(path: str | Path) -> TuningPlan:
-    """The search that a YAML file describes."""
-    values, where = read_mapping(path, KEYS), str(path)
+def read_tuning_file(path: str | Path, *, trust: bool = False) -> TuningPlan:
+    """The search that a YAML file describes; one that names code is refused without `trust`."""
+    values, where = read_mapping(path, KEYS, trust), str(path)
     spaces = axis(values, "methods", where)
     tuned, judged = (
         parse_seeds(values.get(key), f"{where}: '{key}'")
@@ -70,8 +71,7 @@ def read_tuning_file(path: str | Path) -> TuningPlan:
         folder=Path(path).parent,
     )
     score = word(values, "score", where) or "final"
-    if score not in ("final", "area"):
-        raise UserError(f"{where}: 'score': {unknown_name('score', score, ('final', 'area'))}")
+    one_of(score, get_args(ScoreName), "score", f"{where}: 'score'")
     out = word(values, "out", where) or str(Path("runs") / Path(path).stem)
     return TuningPlan(plan, _trials(values, spaces, where), judged, cast(ScoreName, score), out)
 
@@ -80,8 +80,7 @@ def _trials(
     values: Mapping[str, object], spaces: Mapping[str, Space], where: str
 ) -> dict[str, tuple[Overrides, ...]]:
     kind, most = word(values, "search", where) or "grid", count(values, "trials", where)
-    if kind not in ("grid", "random"):
-        raise UserError(f"{where}: 'search': {unknown_name('search', kind, ('grid', 'random'))}")
+    one_of(kind, ("grid", "random"), "search", f"{where}: 'search'")
     if (kind == "random") != (most is not None):
         raise UserError(f"{where}: 'trials' is the number of draws of 'search: random', and of it.")
     seed = count(values, "random_seed", where) or 1
@@ -157,4 +156,6 @@ def _write(
             for trial, score in zip(trials, chosen.scores, strict=True)
         ],
     }
-    write_json(chosen.path, {**kept, **parts, "provenance": {**provenance(), TUNED: record}})
+    token = made_here_token(settings)  # so that `train` may import what the user's own plan named
+    origin = {**provenance(), TUNED: record, **({} if token is None else {TOKEN: token})}
+    write_json(chosen.path, {**kept, **parts, "provenance": origin})

@@ -43,24 +43,37 @@ def stopping_at_once() -> Iterator[None]:
     An exception that happens to be raised in a callback of the garbage collector is swallowed by
     Python. So it is raised again until this context is left.
     """
-    requests: list[int] = []
+    again = _Again()
 
     def handle(signum: int, frame: object) -> None:
-        requests.append(signum)
+        again.requests.append(signum)
         _ask_again_later(again)
         raise StoppedAtOnce(signum)
-
-    def again(signum: int, frame: object) -> None:
-        _ask_again_later(again)
-        raise StoppedAtOnce(requests[0])
 
     try:
         with _handled_by(handle):
             yield
     finally:
-        if requests and signal.getsignal(signal.SIGALRM) is again:
+        if again.requests and signal.getsignal(signal.SIGALRM) is again:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+class _Again:
+    """Raises a stop once more."""
+
+    def __init__(self) -> None:
+        self.requests: list[int] = []
+
+    def __call__(self, signum: int, frame: object) -> None:
+        _ask_again_later(self)
+        raise StoppedAtOnce(self.requests[0])
+
+
+def stop_is_obeyed() -> None:
+    """Raise a stop no more, because it was caught and what is left takes its time."""
+    if isinstance(signal.getsignal(signal.SIGALRM), _Again):
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _ask_again_later(again: Handler) -> None:

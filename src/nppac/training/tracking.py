@@ -45,7 +45,7 @@ def tracking(
 
     A tracker that is not installed is an error, or if it is not `required`, a note.
     """
-    if tracker is None or not _is_installed(tracker, required):
+    if tracker is None or not is_installed(tracker, required):
         yield None
         return
     session = _Session(tracker, directory)
@@ -110,8 +110,11 @@ def _measured(row: Mapping[str, float | None]) -> dict[str, float]:
     return {k: float(v) for k, v in row.items() if v is not None and not math.isnan(v)}
 
 
-def _is_installed(tracker: Tracker, required: bool) -> bool:
-    """Whether the tracker can be imported; found out before anything is computed."""
+def is_installed(tracker: Tracker, required: bool = True) -> bool:
+    """Whether the tracker can be imported; found out before anything is computed.
+
+    One that is `required` and cannot be is an error.
+    """
     try:
         if tracker == "tensorboard":
             import tensorboardX  # noqa: F401
