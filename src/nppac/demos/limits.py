@@ -1,4 +1,4 @@
-"""How much demonstrations may be: far more than any published, far less than a machine's memory."""
+"""The most that is read: far more than any published demonstrations, far less than the memory."""
 
 from nppac.utils.errors import UserError
 

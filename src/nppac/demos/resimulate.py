@@ -1,4 +1,4 @@
-"""Recorded actions taken again in the task's environment, to hear what it says of them."""
+"""Replays recorded actions in the task's environment, to obtain its rewards and successes."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
-"""Dataset aggregation: the student acts, the teacher says what it would have done, and again.
+"""Dataset aggregation: the student acts, the teacher labels its states, and the student learns.
 
-Where a student errs it comes to states that its teacher never visits, so that lessons from the
-teacher's own episodes say nothing of them; its own episodes do.
+A student that errs reaches states that its teacher never visits. The teacher's episodes do not
+contain them; the student's own episodes do.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The student: a plain network, and how it is fitted to lessons."""
+"""The student: a plain network, and how it is fitted to labelled states."""
 
 from typing import NamedTuple, cast
 

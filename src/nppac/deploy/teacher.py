@@ -1,4 +1,4 @@
-"""A trained run as a teacher: its policy, and lessons at the states of its replay."""
+"""A trained run as a teacher: its policy, and its actions at the states of its replay."""
 
 from pathlib import Path
 from typing import NamedTuple

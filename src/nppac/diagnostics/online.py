@@ -1,8 +1,8 @@
-"""What an online policy meets at a state: the KL to the reference, and the gradient it pulls with.
+"""The KL of an online policy to the reference at a state, and the gradient of log π0 that it meets.
 
-The online policy is imagined, the same at every state: π = N(μ0 + shift, scale²) in each action
-dimension, so a policy that has moved a little away from the reference and still explores. Then
-both quantities hang on the reference's scale alone, and both have closed forms.
+The online policy is hypothetical and the same at every state: π = N(μ0 + shift, scale²) in each
+action dimension. It has moved a little away from the reference and still explores. Both quantities
+then depend on the reference's scale alone, and both have closed forms.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Asking a reference that may be anybody's: what is no density gets a verdict."""
+"""Queries any reference; an answer that is no density becomes a verdict."""
 
 from collections.abc import Callable
 from typing import TypeVar

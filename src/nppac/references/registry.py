@@ -1,4 +1,4 @@
-"""Every reference policy that has a name, and every kind of file: filled by who defines them.
+"""All references that have a name, and all kinds of their files, as their modules register them.
 
 A file that defines a reference registers it, so that this one never changes:
 

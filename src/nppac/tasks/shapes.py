@@ -1,4 +1,4 @@
-"""Whether a policy or a reference is one of a task, by the shapes of what it takes and gives."""
+"""Checks that a policy or a reference fits a task, by the shapes of its inputs and outputs."""
 
 from collections.abc import Callable
 

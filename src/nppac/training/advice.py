@@ -1,4 +1,4 @@
-"""What a run's metrics say that a user should hear, in one line each."""
+"""Advice that follows from a run's metrics, in one line each."""
 
 from collections.abc import Mapping
 

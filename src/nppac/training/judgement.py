@@ -1,4 +1,4 @@
-"""How a run's policy does in episodes that no evaluation and no test of the run has used."""
+"""Judges a run's policy on episodes that no evaluation and no test of the run has used."""
 
 from itertools import islice
 

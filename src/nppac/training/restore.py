@@ -1,4 +1,4 @@
-"""What runs have learned: policies, whether they fit a task, and how they do."""
+"""The policies of runs: how they are read, and whether they fit a task."""
 
 import sys
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a run came to, in a few numbers."""
+"""The result of a run in a few numbers."""
 
 from pathlib import Path
 

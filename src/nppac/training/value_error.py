@@ -1,4 +1,4 @@
-"""How far the critics are from what really follows: their values against returns they never saw."""
+"""The error of the critics: their values against returns that they have not learned from."""
 
 from functools import partial
 from typing import Protocol, runtime_checkable

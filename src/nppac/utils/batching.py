@@ -1,4 +1,4 @@
-"""Compiled functions asked about any number of rows without being compiled for each number."""
+"""Calls compiled functions with any number of rows, without compiling them for each number."""
 
 from collections.abc import Callable
 
