@@ -37,6 +37,9 @@ bench: $(STAMP)  ## speed and memory, each beside its peer; wants an idle machin
 	$(BIN)/python benchmarks/epoch.py
 	$(BIN)/python benchmarks/whole_run.py
 	$(BIN)/python benchmarks/references.py
+	$(BIN)/python benchmarks/cores.py
+	$(BIN)/python benchmarks/sweep_speed.py
+	$(BIN)/python benchmarks/busy_fit.py
 	$(BIN)/python benchmarks/gp.py compare --task door
 	$(BIN)/python benchmarks/gp.py compare --task halfcheetah --kernel matern52
 	$(BIN)/python benchmarks/gp.py variance --task door

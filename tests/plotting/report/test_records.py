@@ -17,7 +17,7 @@ def test_runs_are_found_in_trees_and_counted_once(tmp_path):
 def test_directories_without_runs_are_named(tmp_path):
     with pytest.raises(UserError, match="there is none in "):
         find_runs([tmp_path])
-    with pytest.raises(UserError, match="none in nothing"):
+    with pytest.raises(UserError, match="name some directories"):
         find_runs([])
     (tmp_path / "runs").mkdir()
     with pytest.raises(UserError, match=r"There is no directory .*runz\. Did you mean"):

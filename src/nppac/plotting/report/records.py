@@ -54,7 +54,9 @@ def find_runs(directories: Sequence[str | Path]) -> list[Path]:
             if (run / CONFIG_FILE).exists():
                 found.setdefault(run.resolve(), run)
     if not found:
-        names = ", ".join(str(directory) for directory in directories) or "nothing"
+        if not directories:
+            raise UserError("No run to report: name some directories, as in `nppac report runs`.")
+        names = ", ".join(str(directory) for directory in directories)
         raise UserError(
             f"No run to report: a run's directory holds {CONFIG_FILE} and {METRICS_FILE}, "
             f"and there is none in {names}."
