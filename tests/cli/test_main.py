@@ -105,10 +105,8 @@ def test_mistakes_with_what_exists(tmp_path, capsys, finished, demos):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["train", "--lerning-rate", "1"], "--learning-rate"),
         (["train", "--steps", "abc"], "--steps"),
         (["train", "--gp.kernel", "rbff"], "'rbf'"),
-        (["fit", "--kernle", "rbf"], "--kernel"),
         (["resume"], "RUN"),
         (["evaluate", "--episodes"], "--episodes"),
         (["tasks", "extra"], "extra"),
@@ -121,6 +119,26 @@ def test_arguments_that_cannot_be_read_are_named(tmp_path, capsys, args, message
     assert exit.value.code == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "meant"),
+    [
+        ("evaluate --latst X", "--latest"),
+        ("evaluate X -latest", "--latest"),
+        ("train --lerning_rate=1", "--learning-rate"),
+        ("fit --kernle rbf", "--kernel"),
+        ("demos record --polcy X --out d.npz", "--policy"),
+    ],
+)
+def test_an_option_that_is_typed_wrongly_is_one_line_with_the_nearest(capsys, args, meant):
+    assert f" Did you mean '{meant}'? `nppac " in fails(args.split(), capsys, code=2)
+
+
+@pytest.mark.parametrize("command", [*RAW, *COMMANDS])
+def test_no_command_takes_an_option_that_it_has_not(capsys, command):
+    said = fails([*command.split(), "--zzz", "1"], capsys, code=2)
+    assert said == f"Unknown option '--zzz'. `nppac {command} --help-all` shows all."
 
 
 @pytest.mark.parametrize("command", [*RAW, *COMMANDS])

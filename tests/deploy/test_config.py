@@ -7,13 +7,14 @@ from nppac.utils.errors import UserError
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hidden": (8, 0)}, "width of a hidden layer"),
-        ({"episodes": 1}, "'episodes' is 1; it must be at least 2: one is only tested on."),
+        ({"hidden": (8, 0)}, r"'hidden.1' is 0; it must be at least 1."),
+        ({"episodes": 1}, "'episodes' is 1; it must be at least 2."),
         ({"epochs": 0}, "'epochs' is 0; it must be at least 1."),
-        ({"rounds": -1}, "'rounds' is -1; it must be 0 or more."),
+        ({"rounds": -1}, "'rounds' is -1; it must be at least 0."),
+        ({"episodes": 10**9}, "'episodes' is 1000000000; it must be at most 1000000."),
         ({"seed": -1}, "'seed' is -1; it must be at least 0"),
-        ({"learning_rate": 0.0}, "'learning_rate' is 0.0; it must be positive."),
-        ({"held_out": 1.0}, "'held_out' is 1.0; it must be between 0 and 1."),
+        ({"learning_rate": 0.0}, "'learning_rate' is 0.0; it must be greater than 0."),
+        ({"held_out": 1.0}, "'held_out' is 1.0; it must be less than 1."),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(settings, message):

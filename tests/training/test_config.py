@@ -88,7 +88,7 @@ def test_a_mistake_in_a_file_is_one_line_that_names_file_and_setting(tmp_path, t
         read_config(tmp_path)
     said = str(caught.value)
     assert "\n" not in said
-    assert len(said) < 800
+    assert len(said) < 600
     assert said.startswith(str(tmp_path / "config.json"))
 
 

@@ -17,6 +17,14 @@ def test_without_a_near_name_all_are_listed_in_order():
     )
 
 
+def test_of_many_names_the_nearest_are_listed():
+    names = [f"{word}_{i}" for word in ("eval", "batch", "step") for i in range(20)]
+    message = str(unknown_name("setting", "stepp_3", names))
+    assert message.startswith("Unknown setting 'stepp_3'. Did you mean 'step_3'? Known: step_3, ")
+    assert message.endswith(" and 52 more.")
+    assert message.count(",") == 7
+
+
 def test_seeds_are_those_that_every_generator_tells_apart():
     check_seed(0)
     check_seed(2**32 - 1)

@@ -17,7 +17,7 @@ from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, make_policy
 from nppac.types import Batch, Family, NStepOutcome, Obs, Scalar, Values, ValueSamples
-from nppac.utils.settings import Count, Finite, Positive, Widths, settings
+from nppac.utils.settings import Finite, Positive, Several, Size, Widths, settings
 
 LOG_TEMPERATURE_MIN = -18.0
 
@@ -48,11 +48,11 @@ class ABM(ActorCritic):
     """Head of policy and prior."""
     policy_hidden: Widths = (256, 256, 256, 256)
     """Widths of the hidden layers of policy and prior."""
-    n_step: Count = 10
+    n_step: Size = 10
     """N: steps of reward in a return before it bootstraps with the value of a state."""
-    value_samples: Count = 4
+    value_samples: Several = 4
     """Actions of the policy that the value of a state averages over."""
-    prior_samples: Count = 20
+    prior_samples: Several = 20
     """Actions of the prior that the policy is improved on."""
     kl_limit: Positive = 0.1
     """ε: largest KL of the improved distribution to the prior."""

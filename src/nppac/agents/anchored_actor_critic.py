@@ -20,7 +20,7 @@ from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic
 from nppac.nn.policies import HeadName, Policy, make_policy
 from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Count, NaturalNumber, NonNegative, Positive, settings
+from nppac.utils.settings import NaturalNumber, NonNegative, Positive, Several, Size, settings
 
 
 @settings
@@ -49,9 +49,9 @@ class Anchored(KLActorCritic):
     without noise would leave none."""
     critic_warmup_updates: NaturalNumber = 0
     """Number of first updates in which only the critics learn."""
-    n_step: Count = 1
+    n_step: Size = 1
     """Steps of reward in the critics' target before it bootstraps."""
-    candidates: Count = 1
+    candidates: Several = 1
     """Number of actions from which the critics choose: the policy's own, and samples around it."""
     policy_ema_updates: NaturalNumber = 0
     """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""

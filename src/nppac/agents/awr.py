@@ -32,7 +32,7 @@ from nppac.nn.distributions import normal_kl
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import LinearPolicy
 from nppac.types import Actions, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
-from nppac.utils.settings import Count, NonNegative, Positive, settings
+from nppac.utils.settings import NonNegative, Positive, Size, settings
 
 AWR_ADVANTAGE_EPSILON = 1e-5
 AWR_LAST_BOUND = 0.01
@@ -55,7 +55,7 @@ class AWR(EpisodicAgent):
     J_π = -E[w log π(a|s)] + c · ½ E[Σ_d max(|μ_d(s)| - 1, 0)²],    w = min(exp(Ã / T), limit)
     """
 
-    policy_updates: Count = 1_000
+    policy_updates: Size = 1_000
     """Gradient steps of the policy at the end of each epoch."""
     policy_learning_rate: Positive = 5e-5
     """Step size of the policy's stochastic gradient descent."""

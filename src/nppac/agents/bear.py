@@ -31,11 +31,11 @@ from nppac.types import (
 )
 from nppac.utils.errors import UserError
 from nppac.utils.settings import (
-    Count,
     Fraction,
     NaturalNumber,
     NonNegative,
     Positive,
+    Several,
     Widths,
     settings,
 )
@@ -76,7 +76,7 @@ class BEAR(ActorCritic):
     """Kernel of the discrepancy between policy and behaviour model."""
     mmd_width: Positive = 50.0
     """σ of the kernel, in exp(-‖x - y‖₁ / 2σ) or exp(-‖x - y‖² / 2σ)."""
-    mmd_samples: Count = 10
+    mmd_samples: Several = 10
     """Samples of policy and behaviour model that the discrepancy is estimated from."""
     mmd_limit: NonNegative = 0.05
     """ε: largest discrepancy that the constraint allows."""
@@ -84,11 +84,11 @@ class BEAR(ActorCritic):
     """Adam's step size for ν, the logarithm of the constraint's multiplier."""
     warmup_updates: NaturalNumber = 0
     """Number of first updates in which the policy follows the constraint and not the critics."""
-    target_samples: Count = 10
+    target_samples: Several = 10
     """Actions of the policy whose best value is the critics' target."""
     target_minimum: Fraction = 0.75
     """λ: weight of the smallest critic in that value; the largest has 1 - λ."""
-    act_samples: Count = 1
+    act_samples: Several = 1
     """Number of samples from which the first critic chooses the action; 1: the policy alone."""
 
     def __post_init__(self) -> None:

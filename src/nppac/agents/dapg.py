@@ -33,12 +33,13 @@ from nppac.nn.mlp import MLP
 from nppac.nn.policies import LinearPolicy
 from nppac.types import Actions, DemoBatch, Family, Obs, ReferenceStats, Scalar
 from nppac.utils.settings import (
-    Count,
     Finite,
     Fraction,
     NonNegative,
     Positive,
     ProperFraction,
+    Several,
+    Size,
     Widths,
     settings,
 )
@@ -76,9 +77,9 @@ class DAPG(EpisodicAgent):
     """Discount factor γ."""
     gae_lambda: Fraction = 0.97
     """λ of the generalised advantages: 0 bootstraps after one step, 1 at the episode's end."""
-    minibatch_size: Count = 64
+    minibatch_size: Size = 64
     """Transitions in a minibatch of the value network."""
-    critic_updates: Count = 1_250
+    critic_updates: Size = 1_250
     """Gradient steps of the value network at the end of each epoch."""
     critic_learning_rate: Positive = 1e-3
     """Adam's step size for the value network."""
@@ -92,11 +93,11 @@ class DAPG(EpisodicAgent):
     """λ₀: initial weight of the demonstrations' gradient; 0 gives the natural policy gradient."""
     demo_decay: Positive = 0.95
     """λ₁: factor on that weight at each policy step."""
-    solver_iterations: Count = 10
+    solver_iterations: Several = 10
     """Iterations of conjugate gradients."""
     damping: NonNegative = 1e-4
     """Multiple of the identity that is added to the Fisher matrix."""
-    fisher_rows: Count | None = None
+    fisher_rows: Size | None = None
     """Number of random transitions that the Fisher matrix is estimated from; by default all."""
     smallest_log_scale: Finite = -3.0
     """Floor of log σ, in the units of actions."""

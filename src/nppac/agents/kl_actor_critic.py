@@ -24,7 +24,7 @@ from nppac.nn.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
 from nppac.nn.policies import GaussianPolicy, Policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Count, Finite, Positive, ProperFraction, settings
+from nppac.utils.settings import Finite, Positive, ProperFraction, Several, settings
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 """A term that a method adds to the policy's loss."""
@@ -50,13 +50,13 @@ class KLActorCritic(ActorCritic):
     """Target entropy of a tuned α, in nats per action dimension."""
     kl: Literal["sample", "closed", "mean"] = "sample"
     """KL from samples, in closed form, or of the means alone; the last two need Gaussians."""
-    kl_samples: Count = 1
+    kl_samples: Several = 1
     """Number of samples that the sampled KL averages over."""
     backup_kl: bool = True
     """Whether the critics' target includes the KL penalty."""
-    utd_ratio: Count = 1
+    utd_ratio: Several = 1
     """Critic steps, each on its own minibatch, for each policy step."""
-    num_min_qs: Count | None = None
+    num_min_qs: Several | None = None
     """Number of randomly chosen critics whose minimum is the target; by default all."""
     policy_value: Literal["min", "mean"] = "min"
     """What the policy maximises: the minimum of the critics, or their mean."""

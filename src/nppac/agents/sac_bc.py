@@ -23,7 +23,7 @@ from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
 from nppac.types import AnyArray, Batch, Family, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Count, NonNegative, settings
+from nppac.utils.settings import NonNegative, Size, settings
 
 
 @settings
@@ -35,7 +35,7 @@ class SACBC(KLActorCritic):
 
     uses_reference: ClassVar[bool] = False
 
-    demo_batch_size: Count = 128
+    demo_batch_size: Size = 128
     """Demonstrated pairs in each minibatch."""
     imitation_weight: NonNegative = 1.0
     """Weight w of the imitation loss, added to SAC's policy loss."""

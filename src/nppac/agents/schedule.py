@@ -1,7 +1,22 @@
 """How long a run lasts, and how often it does what."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Count, NaturalNumber, NonNegative, PositiveFraction, settings
+from nppac.utils.settings import (
+    Count,
+    NaturalNumber,
+    NonNegative,
+    PositiveFraction,
+    Several,
+    Size,
+    settings,
+)
+
+MOST_UPDATES = 10**8
+"""Gradient steps of an epoch."""
 
 
 @settings
@@ -12,13 +27,13 @@ class Schedule:
     """Environment steps of the whole run."""
     epoch_steps: Count = 1_000
     """Environment steps collected before each round of updates."""
-    updates_per_step: NonNegative = 1.0
+    updates_per_step: Annotated[NonNegative, Field(le=1000)] = 1.0
     """Gradient steps per environment step."""
     warmup_steps: NaturalNumber = 1_000
     """Environment steps of the first epochs, which collect but do not update."""
-    batch_size: Count = 256
+    batch_size: Size = 256
     """Transitions in a minibatch."""
-    replay_capacity: Count = 1_000_000
+    replay_capacity: Annotated[Count, Field(le=10**9)] = 1_000_000
     """Transitions kept; the oldest are overwritten."""
     random_steps: NaturalNumber = 0
     """Environment steps of the first epochs, which act uniformly at random."""
@@ -28,29 +43,29 @@ class Schedule:
     """Gradient steps on the demonstrations alone before the first environment step."""
     pretrain_epochs: NaturalNumber = 0
     """Passes over the demonstrated states in which the policy is pulled to the reference."""
-    pretrain_batch_size: Count = 64
+    pretrain_batch_size: Size = 64
     """States in a minibatch of pretraining."""
-    pretrain_copies: NaturalNumber = 0
+    pretrain_copies: Annotated[NaturalNumber, Field(le=10**6)] = 0
     """Noisy copies of each demonstrated state to pretrain on too; the reference labels them."""
     pretrain_spread: NonNegative = 0.3
     """Noise of those copies, in standard deviations of each observation."""
     eval_every: Count = 5_000
     """Environment steps between evaluations; one is made before the first step too."""
-    eval_episodes: Count = 10
+    eval_episodes: Size = 10
     """Episodes of each evaluation."""
-    eval_envs: Count = 4
+    eval_envs: Several = 4
     """Environments that an evaluation steps side by side."""
     checkpoint_every: Count = 10_000
     """Environment steps between checkpoints."""
     train_episode_steps: Count | None = None
     """Cut training episodes at so many steps, a truncation; evaluations are not cut."""
-    challenges: NaturalNumber = 0
+    challenges: Annotated[NaturalNumber, Field(le=1000)] = 0
     """Tests of the newest policy against the incumbent, spread over the run; 0 makes none."""
-    challenge_episodes: Count = 100
+    challenge_episodes: Size = 100
     """Most episodes of such a test."""
     error_rate: PositiveFraction = 0.05
     """Chance that all tests together ever promote a policy that is no better."""
-    final_episodes: NaturalNumber = 0
+    final_episodes: Annotated[NaturalNumber, Field(le=10**6)] = 0
     """Fresh episodes at the end, for the reference's mean and for the run's policy."""
 
     def __post_init__(self) -> None:
@@ -70,6 +85,11 @@ class Schedule:
             raise UserError(
                 f"'updates_per_step' is {self.updates_per_step}, which is less than one update in "
                 f"an epoch of {self.epoch_steps} steps. Give more of either."
+            )
+        if self.updates_per_epoch > MOST_UPDATES:
+            raise UserError(
+                f"'updates_per_step' is {self.updates_per_step}: an epoch of {self.epoch_steps} "
+                f"steps would have more than {MOST_UPDATES:,} updates. Give less of either."
             )
 
     @property

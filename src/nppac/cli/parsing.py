@@ -1,11 +1,16 @@
 """Settings classes as flags: the classes themselves are parsed, no copies of them."""
 
+import contextlib
 import dataclasses
+import difflib
 import inspect
+import io
 import math
+import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
@@ -19,6 +24,9 @@ from tyro.constructors import (
     StructFieldSpec,
     StructTypeInfo,
 )
+
+from nppac.cli.completion import flags_of
+from nppac.utils.errors import UserError
 
 T = TypeVar("T")
 HELP_ALL = "--help-all"
@@ -59,13 +67,51 @@ def parse(
     brief = shown.brief is not None
     cli = partial(
         tyro.cli,
-        kind,
+        kind if isinstance(kind, type) else _to_call_later(kind),
         args=words,
         prog=prog,
         description=inspect.cleandoc(kind.__doc__ or "").strip() + MORE_HELP if brief else None,
         registry=_registry(shown),
     )
-    return cli() if default is None else cast(T, cli(default=cast(Any, default)))
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(told):
+            found = cli() if default is None else cli(default=cast(Any, default))
+    except SystemExit as stop:
+        if stop.code:
+            again = partial(parse, kind, prog=prog, default=default, layout=layout)
+            _refuse_unknown(words, lambda other: again(args=other), prog)
+        sys.stderr.write(told.getvalue())
+        raise
+    return cast(T, found if isinstance(kind, type) else cast(Any, found)())
+
+
+def _to_call_later(command: Callable[..., T]) -> Callable[..., Callable[[], T]]:
+    """The same parameters, but only what to call: what a command tells is no parser's business."""
+
+    @wraps(command)
+    def bound(*args: object, **named: object) -> Callable[[], T]:
+        return partial(command, *args, **named)
+
+    return bound
+
+
+def _refuse_unknown(
+    words: Sequence[str], command: Callable[[Sequence[str]], object], prog: str
+) -> None:
+    """Name the first flag that a command has not, and the nearest that it has, in one line.
+
+    The parser itself may complain of what follows from that: of a value that is missing, say.
+    """
+    known = flags_of(command)
+    for word in words:
+        flag = word.partition("=")[0].replace("_", "-")
+        if re.match(r"--?[A-Za-z]", flag) and flag not in (*known, "-h"):
+            near = difflib.get_close_matches(flag, known, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            error = UserError(f"Unknown option '{flag[:100]}'.{hint}")
+            print(f"error: {error} `{prog} {HELP_ALL}` shows all.", file=sys.stderr)
+            raise SystemExit(2) from None
 
 
 def parse_known(kind: type[T], args: Sequence[str]) -> T:

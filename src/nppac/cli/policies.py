@@ -29,6 +29,9 @@ from nppac.utils.files import write_json
 from nppac.utils.provenance import provenance
 from nppac.utils.text import printable
 
+MOST_EPISODES = 10**6
+"""As many as a run's evaluation may have."""
+
 
 def compare_command(
     runs: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN...")],
@@ -131,6 +134,7 @@ def render_command(
 
 def check_counts(episodes: int, seed: int) -> None:
     """Refuse a number of episodes or a seed that means nothing."""
-    if episodes < 1:
-        raise UserError(f"'episodes' is {episodes}; it must be at least 1.")
+    if not 1 <= episodes <= MOST_EPISODES:
+        least = "at least 1" if episodes < 1 else f"at most {MOST_EPISODES}"
+        raise UserError(f"'episodes' is {episodes}; it must be {least}.")
     check_seed(seed)

@@ -30,6 +30,8 @@ def grid_trials(space: Space, where: str) -> tuple[Overrides, ...]:
 
 def random_trials(space: Space, trials: int, seed: int, where: str) -> tuple[Overrides, ...]:
     """So many draws; the first so many of a longer search with the same seed are the same."""
+    if trials > MOST_TRIALS:
+        raise UserError(f"{where}: 'trials' is {trials:,}; it must be at most {MOST_TRIALS:,}.")
     rng = np.random.default_rng(seed)
     return tuple(
         {name: _draw(values, rng, f"{where}: '{name}'") for name, values in space.items()}

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.agents.base import Agent, State
+from nppac.agents.base import State
 from nppac.agents.replay import Replay, filled_arrays, restore
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
 from nppac.training.incumbent import Incumbent
@@ -69,11 +69,6 @@ def save_checkpoint(
     arrays |= {f"state/{name}": np.asarray(leaf) for name, leaf in _named_leaves(state)}
     arrays |= {f"replay/{name}": array for name, array in filled_arrays(replay).items()}
     write_arrays(path, arrays, keep=Path(path).with_name(PREVIOUS_FILE))
-
-
-def state_shapes(agent: Agent, obs_dim: int, action_dim: int) -> State:
-    """The shapes and types of an agent's state, found without computing or compiling anything."""
-    return jax.eval_shape(lambda key: agent.init(key, obs_dim, action_dim), jax.random.key(0))
 
 
 def load_checkpoint(path: str | Path, state: State, replay: Replay) -> Checkpoint:

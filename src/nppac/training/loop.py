@@ -18,14 +18,14 @@ from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation
 from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
 from nppac.training.advice import penalty_warning, stillness_warning, waiting_note
-from nppac.training.checkpoint import Progress, load_newest, save_checkpoint, state_shapes
+from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
 from nppac.training.directory import CHECKPOINT_FILE
 from nppac.training.epoch import Run, evaluate_agent, evaluation_row, is_due, run_epoch
 from nppac.training.incumbent import Incumbent, snapshot
+from nppac.training.memory import reported_by, state_shapes
 from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
 from nppac.training.problem import Problem
 from nppac.training.signals import Interrupted, stopping_after_epoch
-from nppac.training.updates import metric_names
 from nppac.training.value_error import ValuedAgent
 from nppac.utils.errors import UserError
 from nppac.utils.files import remove_file
@@ -122,7 +122,8 @@ def first_incumbent(problem: Problem, first: Evaluation, state: State) -> Incumb
 
 def _own_columns(problem: Problem, agent: Agent, schedule: Schedule) -> tuple[str, ...]:
     """The columns of the metrics that not every run has."""
-    reported = metric_names(agent, problem.obs_dim, problem.action_dim, problem.reference.family)
+    sizes = problem.obs_dim, problem.action_dim
+    reported = reported_by(agent, schedule, *sizes, problem.reference.family)
     values = ("value_return", "value_bias", "value_error")
     tests = ("incumbent_from", "test_steps")
     return (

@@ -18,7 +18,7 @@ from nppac.references import (
 from nppac.tasks import TaskSpec, action_dim, make_env, obs_dim
 from nppac.tasks.shapes import shape_mismatch
 from nppac.training.config import RunConfig
-from nppac.training.updates import metric_names
+from nppac.training.memory import check_data_memory, reported_by
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 
@@ -52,6 +52,8 @@ def obtain_reference(
             f"The reference '{config.reference}' needs demonstrations: give --demos a file, a "
             "Minari id or an embedded name (`nppac demos list` shows them)."
         )
+    sizes = demos.obs.shape[1], demos.actions.shape[1]
+    check_data_memory(config.schedule, *sizes, len(demos.obs))  # before the fit, which takes long
     settings = {"seed": config.seed, "gp": config.gp, "network": config.network}
     data = demos.obs, demos.actions
     return fitted_reference(config.reference, *data, **settings, custom=config.custom, refit=refit)
@@ -67,15 +69,17 @@ def make_problem(
     if demos is not None and reads_rewards(config):
         demos = task_rewards(demos, spec)
     _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
-    metric_names(config.agent, obs_dim(env), action_dim(env), reference.family)
+    sizes = obs_dim(env), action_dim(env)
+    check_data_memory(config.schedule, *sizes, 0 if demos is None else len(demos.obs))
+    reported_by(config.agent, config.schedule, *sizes, reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
         env=env,
         eval_envs=tuple(make_env(spec) for _ in range(eval_count)),
         reference=reference,
         demos=() if demos is None else demos.episodes,
-        obs_dim=obs_dim(env),
-        action_dim=action_dim(env),
+        obs_dim=sizes[0],
+        action_dim=sizes[1],
     )
 
 

@@ -19,11 +19,11 @@ from nppac.training.checkpoint import (
     load_incumbent,
     load_state,
     newest_readable,
-    state_shapes,
 )
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import REFERENCE_FILE
 from nppac.training.incumbent import Incumbent
+from nppac.training.memory import state_shapes
 from nppac.training.updates import ReferenceQuery
 from nppac.types import ReferenceStats
 from nppac.utils.checksum import tell_if_unchecked

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from nppac.agents.base import Agent, BatchSpec, Info, MinibatchAgent, ReplayAgent, State
-from nppac.agents.replay import Replay, empty_replay, n_step_outcome, sample_rows, take
+from nppac.agents.replay import Replay, n_step_outcome, sample_rows, take
 from nppac.tasks.rollout import Act
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar
 from nppac.utils.errors import UserError
@@ -60,23 +60,6 @@ def run_updates(
     }
     _check_finite(means)
     return state, means
-
-
-def metric_names(agent: Agent, obs_dim: int, action_dim: int, family: Family) -> tuple[str, ...]:
-    """The names of what an update reports, found by tracing one update without running it.
-
-    Settings that contradict each other raise their error here.
-    """
-
-    def trace(key: PRNGKeyArray) -> tuple[State, Info]:
-        state = agent.init(key, obs_dim, action_dim)
-        replay = empty_replay(8, obs_dim, action_dim)
-        if isinstance(agent, ReplayAgent):
-            return agent.learn(state, replay, replay, key, family)
-        batch = draw_batch(replay, replay, key, agent.batch_spec(4))
-        return agent.update(state, batch, key, family)
-
-    return tuple(jax.eval_shape(trace, jax.random.key(0))[1])
 
 
 @partial(jax.jit, static_argnames=("agent", "family"), donate_argnames=("state",))

@@ -6,6 +6,11 @@ from pathlib import Path
 
 from nppac.utils.text import printable
 
+MOST_LISTED = 250
+"""Characters of a list of names that an error shows in full."""
+NEAREST = 8
+"""Names that it shows of a longer one."""
+
 
 class UserError(Exception):
     """A mistake in what the program was given; the command line prints it without a traceback.
@@ -27,11 +32,18 @@ def check_seed(seed: int) -> None:
 
 
 def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UserError:
-    """The error for a name that is not among `valid`, with the nearest one suggested."""
+    """The error for a name that is not among `valid`, with the nearest one suggested.
+
+    Of many names only those are listed that are most like it.
+    """
     names = sorted(valid)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
-    return UserError(f"Unknown {kind} '{name}'.{hint} Known: {', '.join(names)}.")
+    listed = ", ".join(names)
+    if len(listed) > MOST_LISTED:
+        like = difflib.get_close_matches(name, names, n=NEAREST, cutoff=0.0)
+        listed = f"{', '.join(like)} and {len(names) - NEAREST} more"
+    return UserError(f"Unknown {kind} '{name}'.{hint} Known: {listed}.")
 
 
 def nearest_path(path: str | Path) -> str:

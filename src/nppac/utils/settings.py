@@ -20,15 +20,21 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from nppac.utils.errors import UserError, unknown_name
 
-Count = Annotated[int, Field(ge=1, lt=2**63)]
-"""A whole number, at least 1."""
-NaturalNumber = Annotated[int, Field(ge=0, lt=2**63)]
-"""A whole number, at least 0."""
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+LARGEST = 3e38
+"""Numbers stay within what a float32 holds."""
+Count = Annotated[int, Field(ge=1, le=10**12)]
+"""A whole number, at least 1: how often or how long, which takes time but no memory."""
+NaturalNumber = Annotated[int, Field(ge=0, le=10**12)]
+"""The same, or 0."""
+Size = Annotated[int, Field(ge=1, le=10**6)]
+"""How many rows are in memory at once, from 1 to a million."""
+Several = Annotated[int, Field(ge=1, le=100)]
+"""How many networks, samples or environments stand side by side, from 1 to a hundred."""
+Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
 """A finite number above 0."""
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 """A finite number, at least 0."""
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 """A finite number."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number within 0 and 1, both included."""
@@ -40,7 +46,9 @@ PositiveFraction = Annotated[float, Field(gt=0, le=1)]
 """A number from 0 to 1, without 0 and with 1."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What every random generator takes as a seed."""
-Widths = tuple[Count, ...]
+Width = Annotated[int, Field(ge=1, le=2**16)]
+"""Width of a hidden layer."""
+Widths = Annotated[tuple[Width, ...], Field(max_length=20)]
 """Widths of hidden layers."""
 
 T = TypeVar("T")
@@ -152,6 +160,7 @@ def _expectation(kind: str, limits: Mapping[str, object], first: Mapping[str, ob
         "less_than": "it must be less than {lt}",
         "less_than_equal": "it must be at most {le}",
         "finite_number": "it must be finite",
+        "too_long": "it must have at most {max_length} entries",
         "literal_error": "it must be one of {expected}",
         "missing": "it is missing",
         "bool_type": "it must be true or false",

@@ -23,11 +23,11 @@ from nppac.nn.policies import HeadName, Policy, make_policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import (
-    Count,
     Fraction,
     NonNegative,
     Positive,
     PositiveFraction,
+    Several,
     Widths,
     settings,
 )
@@ -61,7 +61,7 @@ class ActorCritic(ABC):
     """Widths of the policy's hidden layers."""
     critic_hidden: Widths = (256, 256)
     """Widths of each critic's hidden layers."""
-    num_qs: Count = 2
+    num_qs: Several = 2
     """Number of critics."""
     layer_norm: bool = False
     """Apply layer normalisation in the critics."""

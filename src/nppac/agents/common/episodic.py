@@ -15,7 +15,7 @@ from nppac.nn.critics import CRITIC_LAST_BOUND
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import LinearPolicy
 from nppac.types import AnyArray, Obs, Scalar
-from nppac.utils.settings import Count, Fraction, ProperFraction, Widths, settings
+from nppac.utils.settings import Fraction, ProperFraction, Size, Widths, settings
 
 MIN_STD = 0.02
 """Smallest standard deviation to divide by; dimensions that vary less are not amplified further."""
@@ -80,9 +80,9 @@ class EpisodicAgent(ABC):
     """Discount factor γ."""
     gae_lambda: Fraction = 0.95
     """λ of the returns: 0 bootstraps after one step, 1 at the end of the episode."""
-    critic_updates: Count = 200
+    critic_updates: Size = 200
     """Gradient steps of the value network at the end of each epoch."""
-    minibatch_size: Count = 256
+    minibatch_size: Size = 256
     """Transitions in a minibatch."""
 
     @property

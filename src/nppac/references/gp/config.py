@@ -7,11 +7,13 @@ The costs are seconds of one core of the machine they were measured on; only the
 """
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
 
 from nppac.references.gp.kernels import KERNELS, KernelName
 from nppac.utils.progress import Advance, silent
-from nppac.utils.settings import Count, Positive, Seed, settings
+from nppac.utils.settings import Positive, Seed, Size, settings
 from nppac.utils.threads import thread_count
 
 TRIAL_STEPS = 40
@@ -50,11 +52,11 @@ class GPConfig:
 
     kernel: Literal[KernelName, "auto"] = "auto"
     """Kernel over observations; `auto` takes the one with the highest marginal likelihood."""
-    fit_points: Count = 1000
+    fit_points: Size = 1000
     """Hyper-parameters are fitted to at most this many demonstration points, chosen at random."""
     optimiser: Literal["lbfgs", "adam"] = "lbfgs"
     """`lbfgs` is fast; `adam` is the paper's."""
-    max_steps: Count | None = None
+    max_steps: Size | None = None
     """Most steps of the optimiser; by default 100 of L-BFGS, or the paper's 500 of Adam."""
     learning_rate: Positive = 0.1
     """Learning rate of Adam; L-BFGS has none."""
@@ -62,7 +64,7 @@ class GPConfig:
     """Lengthscales to act with, in units of the fitted ones: longer extrapolates more smoothly."""
     variance: Literal["auto", "exact", "neighbours"] = "auto"
     """Condition variances on all points or on some nearby; `auto` is exact to 2,000 points."""
-    neighbours: Count = 128
+    neighbours: Annotated[Size, Field(le=10_000)] = 128
     """Number of points nearby that a variance is conditioned on."""
     scale_is_variance: bool = False
     """Report the variance as the scale, as the authors' released code does, to show its effect."""

@@ -4,7 +4,6 @@ Kernels are stationary, of unit variance, and functions of the squared distance 
 same lines serve NumPy (queries) and JAX (fitting): `xp` is the array module.
 """
 
-import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
@@ -14,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.errors import unknown_name
+from nppac.utils.memory import require_memory, usable_memory
 
 KernelName = Literal["rbf", "matern12", "matern32", "matern52"]
 KERNELS: tuple[KernelName, ...] = get_args(KernelName)
@@ -166,19 +166,9 @@ def prior_variance(params: GPParams) -> Float[np.ndarray, " d"]:
     return params.w**2 + params.v + params.noise_variance
 
 
-def machine_memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def check_memory(n: int, matrices: int = 1) -> None:
     """Refuse N x N matrices that this machine cannot hold, before it stops responding."""
-    needed = 8 * matrices * n * n
-    usable = 0.7 * machine_memory()
-    if needed > usable:
-        most = int((usable / (8 * matrices)) ** 0.5)
-        raise UserError(
-            f"To condition a GP on {n} points takes {needed / 1e9:.1f} GB of memory, and this "
-            f"machine can spare {usable / 1e9:.1f} GB. Use at most {most} of them"
-            + (", or variance='neighbours'." if matrices > 1 else ".")
-        )
+    most = int((usable_memory() / (8 * matrices)) ** 0.5)
+    other = ", or variance='neighbours'." if matrices > 1 else "."
+    remedy = f"Use at most {most} of them{other}"
+    require_memory(8 * matrices * n * n, f"To condition a GP on {n} points", remedy)

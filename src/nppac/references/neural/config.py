@@ -11,6 +11,8 @@ from nppac.utils.settings import (
     OpenFraction,
     Positive,
     Seed,
+    Several,
+    Size,
     Widths,
     settings,
 )
@@ -45,15 +47,15 @@ class NetworkConfig:
     """Weight λ of the squared parameters λψᵀψ; a coupled weight decay w is λ = w/2."""
     learning_rate: Positive = 3e-3
     """Learning rate of Adam in the first epoch; it falls to 0 along half a cosine."""
-    batch_size: Count = 256
+    batch_size: Size = 256
     """Demonstration steps in a minibatch."""
-    max_epochs: Count = 150
+    max_epochs: Size = 150
     """Most passes over the training part of the demonstrations."""
     patience: Count = 50
     """Stop after so many epochs in which neither mean nor variance got better at validation."""
     validation_fraction: OpenFraction = 0.1
     """Part of the demonstrations that is kept for validation."""
-    members: Count = 15
+    members: Several = 15
     """Networks of an ensemble."""
     seed: Seed = 0
     """Seed of the initial weights, of the validation split and of the minibatches."""

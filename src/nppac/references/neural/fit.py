@@ -19,6 +19,7 @@ from nppac.references.neural.config import NetworkConfig
 from nppac.references.neural.epoch import EpochRecord, start, train_epoch
 from nppac.references.neural.model import DensityNetworks
 from nppac.utils.errors import UserError
+from nppac.utils.memory import require_memory
 from nppac.utils.progress import Advance, silent
 from nppac.utils.threads import thread_count
 
@@ -114,6 +115,7 @@ def fit_members(
     in a core's cache, and one that has stopped costs nothing. The first k are the same for any
     number of them. `advance` counts to `config.max_epochs`.
     """
+    _check_members(data, config, members)
     data = jax.tree.map(jnp.asarray, data)
     runs = [MemberFit(data, config, dropout, member) for member in range(members)]
     rates = falling_rates(config.learning_rate, config.max_epochs)
@@ -129,6 +131,15 @@ def fit_members(
             advance(epoch, f"validation NLL {np.mean([run.nll for run in runs]):.3f}")
     _check_trained(runs)
     return [run.result() for run in runs]
+
+
+def _check_members(data: Data, config: NetworkConfig, members: int) -> None:
+    """Refuse networks that the machine cannot hold, before the first is made."""
+    sizes = data.x.shape[1], data.actions.shape[1]
+    made = jax.eval_shape(lambda key: start(key, *sizes, config.objective), jax.random.key(0))
+    needed = members * sum(4 * leaf.size for leaf in jax.tree.leaves(made))
+    remedy = "Give narrower 'network.hidden' layers, or fewer 'network.members'."
+    require_memory(needed, f"To fit {members} network(s)", remedy)
 
 
 def falling_rates(first: float, epochs: int) -> list[float]:

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
-from nppac.references.gp.kernels import KernelName, cross, machine_memory
+from nppac.references.gp.kernels import KernelName, cross
 from nppac.utils.errors import UserError
+from nppac.utils.memory import machine_memory
 
 BLOCK = 1000
 """Points of a block."""
