@@ -62,7 +62,7 @@ def test_mistakes_are_one_line_and_leave_nothing(run, tmp_path, capsys):
         (["."], ". is not the directory of a run: it has no config.json."),
         (["bare"], "bare has no checkpoint yet. Let `nppac resume bare` run for a while."),
         (["bare/config.json"], "bare/config.json is a file; give the directory of a run"),
-        ([str(run), "--out", "bare"], "bare is a directory. Give --out the name of a file."),
+        ([str(run), "--out", "bare"], "bare is a directory; give the name of a file."),
         ([str(run), "--episodes", "1"], "'episodes' is 1; it must be at least 2"),
         ([str(run), "--eval-episodes", "-1"], "'eval_episodes' is -1; it must be 0 or more."),
     ]:

@@ -122,6 +122,34 @@ def test_arguments_that_cannot_be_read_are_named(tmp_path, capsys, args, message
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        "train --task Pendulum-v1 --reference uniform --out file/run",
+        "fit --task halfcheetah --out file/reference.npz",
+        "doctor --task door --out file/diagnosis",
+        "evaluate absent --json file/result.json",
+        "render absent --out file/video.mp4",
+        "distill absent --out file/policy.npz",
+        "demos convert absent.npz file/demos.npz",
+        "demos record --policy absent --out file/demos.npz",
+        "demos relabel absent.npz file/demos.npz --task door",
+        "reproduce prop1 --out file/figure",
+    ],
+)
+def test_where_nothing_can_be_written_nothing_is_computed(tmp_path, monkeypatch, capsys, args):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    said = fails(args.split(), capsys)
+    assert said.startswith("Cannot use the directory file")
+    assert said.endswith(": Not a directory.")
+
+
+def test_a_directory_is_no_file_to_write_to(tmp_path, capsys):
+    said = fails(["fit", "--task", "door", "--out", str(tmp_path)], capsys)
+    assert said == f"{tmp_path} is a directory; give the name of a file."
+
+
+@pytest.mark.parametrize(
     ("args", "meant"),
     [
         ("evaluate --latst X", "--latest"),

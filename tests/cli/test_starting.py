@@ -1,11 +1,14 @@
+import ast
 import os
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+from nppac.cli import starting
 from nppac.cli.starting import EndingAtOnce
 
 SWALLOWED = """
@@ -27,6 +30,23 @@ def usual_answer():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def imported_at_once(path):
+    """What a module imports before anything else happens."""
+    nodes = ast.parse(path.read_text()).body
+    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return {*plain, *(node.module for node in nodes if isinstance(node, ast.ImportFrom))}
+
+
+def test_almost_nothing_is_imported_before_ctrl_c_has_its_answer():
+    """Until then Python's own traceback would be the answer."""
+    package = Path(starting.__file__).parents[1]
+    assert imported_at_once(package / "__init__.py") == {"nppac.utils.version"}
+    assert imported_at_once(package / "utils" / "version.py") == set()
+    assert imported_at_once(package / "utils" / "__init__.py") == set()
+    assert imported_at_once(package / "cli" / "__init__.py") == {"nppac.cli.starting"}
+    assert imported_at_once(package / "cli" / "starting.py") <= {"os", *sys.builtin_module_names}
 
 
 def test_ctrl_c_amid_imports_ends_in_one_line_whatever_they_catch():

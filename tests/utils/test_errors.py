@@ -37,6 +37,8 @@ def test_the_nearest_path_is_suggested_where_one_is_near(tmp_path):
     (tmp_path / "door-seed0").mkdir()
     assert nearest_path(tmp_path / "dor-seed0") == f" Did you mean '{tmp_path / 'door-seed0'}'?"
     assert nearest_path(tmp_path / "xyz") == ""
+    (tmp_path / "file").touch()
+    assert nearest_path(tmp_path / "file") == " It is a file."
     assert nearest_path(tmp_path / "absent" / "door-seed0") == ""
 
 

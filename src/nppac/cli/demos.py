@@ -36,6 +36,7 @@ from nppac.tasks.rollout import Act, episode_seeds, rollout
 from nppac.training.transitions import rewards_of
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from nppac.utils.locks import check_output
 from nppac.utils.progress import progress_bar
 from nppac.utils.provenance import provenance
 
@@ -85,6 +86,7 @@ def demos_convert_command(
         env_id: The environment to name, in place of the one that the file names.
 
     """
+    check_output(out)
     for note in convert(source, out, env_id):
         print(note)
     print(f"{source} -> {out}")
@@ -115,6 +117,7 @@ def demos_record_command(
         latest: Take a run's newest policy instead of its incumbent.
     """
     check_counts(episodes, seed)
+    check_output(out)
     act, task = acting_policy(policy, task, trust=trust, latest=latest)
     spec = get_task(task)
     good = _filter(only_successes, min_return)
@@ -183,6 +186,7 @@ def demos_relabel_command(
         force: Take the rewards of a replay that strays from the record, too.
 
     """
+    check_output(out)
     spec = get_task(task)
     way = default_by(spec) if by is None else by
     before = load_task_demos(replace(spec, demo_steps=None), source, None)

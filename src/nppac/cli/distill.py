@@ -18,6 +18,7 @@ from nppac.deploy.teacher import Teacher, load_teacher
 from nppac.evaluation.evaluate import evaluate_policy
 from nppac.tasks import action_bounds, get_task, make_env
 from nppac.utils.errors import UserError
+from nppac.utils.locks import check_output
 from nppac.utils.provenance import provenance
 
 POLICY_FILE = "policy.npz"
@@ -83,8 +84,8 @@ def _output(run: Path, out: Path | None, eval_episodes: int) -> Path:
     if eval_episodes < 0:
         raise UserError(f"'eval_episodes' is {eval_episodes}; it must be 0 or more.")
     path = run / POLICY_FILE if out is None else out
-    if path.is_dir():
-        raise UserError(f"{path} is a directory. Give --out the name of a file.")
+    if out is not None or run.is_dir():  # a run that is not there is complained of by who reads it
+        check_output(path)
     return path
 
 

@@ -16,7 +16,7 @@ from nppac.references import REFERENCES, CustomReference
 from nppac.tasks import get_task
 from nppac.training.config import RunConfig
 from nppac.utils.errors import UserError
-from nppac.utils.locks import check_writable
+from nppac.utils.locks import check_output
 
 FLAT = frozenset({"gp"})
 FIXED = frozenset({"method", "agent", "schedule", "seed"})
@@ -49,7 +49,7 @@ def fit_command(args: Sequence[str]) -> None:
     """Fit a reference policy to demonstrations and save it."""
     found = fit_arguments(args)
     config, name = found.run, found.run.reference
-    check_writable(found.out.parent)
+    check_output(found.out)
     demos = required_demos(config)
     settings = {"seed": config.gp.seed, "gp": config.gp, "network": config.network}
     reference = fit_reference(demos, name, **settings, custom=config.custom, refit=found.refit)

@@ -26,6 +26,7 @@ from nppac.tasks.video import record_video
 from nppac.training.config import plain_config
 from nppac.utils.errors import UserError, check_seed
 from nppac.utils.files import write_json
+from nppac.utils.locks import check_output
 from nppac.utils.provenance import provenance
 from nppac.utils.text import printable
 
@@ -92,6 +93,8 @@ def evaluate_command(
 
     """
     check_counts(episodes, seed)
+    if json is not None:
+        check_output(json)
     act, task = acting_policy(policy, task, trust=trust, latest=latest)
     result = evaluate_policy(get_task(task), act, episodes, seed)
     shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
@@ -126,6 +129,7 @@ def render_command(
 
     """
     check_counts(episodes, seed)
+    check_output(out)
     act, task = acting_policy(policy, task, trust=trust, latest=latest)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)

@@ -11,6 +11,7 @@ from nppac.cli.show import console
 from nppac.reproduce import FIGURES, reproduce
 from nppac.reproduce.maps import MAPPED_TASKS
 from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.locks import check_writable
 
 
 def reproduce_command(
@@ -32,6 +33,7 @@ def reproduce_command(
     if name == "list":
         _list()
         return
+    check_writable(out)
     made = reproduce(name, out, sources_of(demos), quick=quick)
     for note in made.notes:
         print(note)

@@ -49,6 +49,8 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UserError:
 def nearest_path(path: str | Path) -> str:
     """A hint at what lies where `path` should be and is called nearly so; empty if nothing is."""
     path = Path(path)
+    if path.exists():
+        return " It is a file." if path.is_file() else ""
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=1)
     return f" Did you mean '{path.with_name(near[0])}'?" if near else ""

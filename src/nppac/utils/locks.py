@@ -60,6 +60,13 @@ def check_writable(directory: str | Path) -> None:
         raise _unusable(directory, error) from error
 
 
+def check_output(path: str | Path) -> None:
+    """Refuse a file that cannot be written, before what it shall hold is made."""
+    if Path(path).is_dir():
+        raise UserError(f"{path} is a directory; give the name of a file.")
+    check_writable(Path(path).parent)
+
+
 def _unusable(directory: str | Path, error: OSError) -> UserError:
     return UserError(f"Cannot use the directory {directory}: {error.strerror or error}.")
 
