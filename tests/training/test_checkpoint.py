@@ -9,7 +9,6 @@ import pytest
 
 from nppac.agents.replay import empty_replay, insert
 from nppac.training.checkpoint import (
-    DamagedCheckpoint,
     Progress,
     load_checkpoint,
     load_newest,
@@ -18,6 +17,7 @@ from nppac.training.checkpoint import (
     newest_readable,
     save_checkpoint,
 )
+from nppac.training.checkpoint_arrays import DamagedCheckpoint
 from nppac.training.transitions import transitions
 from nppac.training.updates import run_updates
 from nppac.types import Episode, ReferenceStats
@@ -251,3 +251,30 @@ def test_an_incomplete_checkpoint_is_refused(two):
         write_arrays(two / "checkpoint.npz", rest)
         with pytest.raises(DamagedCheckpoint, match="no complete checkpoint"):
             load_checkpoint_epoch(two / "checkpoint.npz")
+
+
+FORGED = {
+    "progress/epoch": [np.array("x"), np.array(-1), np.array(2**62), np.array([3])],
+    "progress/env_steps": [np.array(np.nan), np.array(60.0), np.array(True)],
+    "progress/wall_seconds": [np.array(np.inf), np.array(-1.0), np.array("x")],
+    "replay/position": [np.array("x"), np.array(-1), np.array(10**9)],
+    "replay/size": [np.array(10**9), np.array(1.5)],
+    "replay/.reward": [np.array(["x"] * 8), np.zeros(3, np.float32), np.array(1.0)],
+    "replay/.obs": [np.zeros((8, OBS_DIM), bool)],
+    "state/.policy.trunk.biases[0]": [np.array(["x"] * 8)],
+    "incumbent/challenges": [np.array("x"), np.array(-1)],
+    "incumbent/scores": [np.array(["x"]), np.zeros((2, 2))],
+    "incumbent/unit": [np.array("x"), np.array(np.nan)],
+}
+"""What does not belong into a checkpoint, with a checksum that fits."""
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forged_checkpoints_are_refused_by_whoever_reads_them(two, name):
+    path = two / "checkpoint.npz"
+    arrays = read_arrays(path)
+    for forged in FORGED[name]:
+        write_arrays(path, {**arrays, name: forged})
+        for read in (load_checkpoint_epoch, load_visited, lambda p: load_state(p, fresh_state())):
+            with pytest.raises(DamagedCheckpoint, match=r"no sound checkpoint: (its replay|')"):
+                read(path)

@@ -48,5 +48,11 @@ def label_replayed(trained: TrainedRun, obs: np.ndarray, stats: ReferenceStats) 
     for start in range(0, len(obs), CHUNK):
         rows = slice(start, start + CHUNK)
         known = ReferenceStats(stats.loc[rows], stats.scale[rows])
-        parts.append(trained.policy(lambda _, known=known: known)(obs[rows]))
+        try:
+            parts.append(trained.policy(lambda _, known=known: known)(obs[rows]))
+        except TypeError as error:  # shapes that do not fit
+            raise UserError(
+                f"{trained.checkpoint} holds a replay of other states than the run's: of shape "
+                f"{obs.shape}. Restore a copy of it."
+            ) from error
     return labelled_states(obs, np.concatenate(parts))

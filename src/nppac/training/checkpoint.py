@@ -18,6 +18,12 @@ import numpy as np
 
 from nppac.agents.base import State
 from nppac.agents.replay import Replay, filled_arrays, restore
+from nppac.training.checkpoint_arrays import (
+    INCUMBENT_COUNTS,
+    INCUMBENT_SERIES,
+    DamagedCheckpoint,
+    check_checkpoint,
+)
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
 from nppac.training.incumbent import Incumbent
 from nppac.types import AnyArray, ReferenceStats
@@ -29,10 +35,6 @@ FORMAT = 1
 SINCE_FORMAT_1 = {".value_shift": np.array(0.0), ".value_scale": np.array(1.0)}
 """What older checkpoints lack: the values of their critics are in the rewards' units."""
 T = TypeVar("T")
-
-
-class DamagedCheckpoint(UserError):
-    """A checkpoint that cannot be read, or is not what was written."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def load_incumbent(path: str | Path, state: State) -> Incumbent | None:
 
 def _incumbent_arrays(incumbent: Incumbent) -> dict[str, np.ndarray]:
     """The incumbent's arrays for a checkpoint; the reference's mean has no networks."""
-    names = (*_INCUMBENT_COUNTS, "unit", *_INCUMBENT_SERIES)
+    names = (*INCUMBENT_COUNTS, "unit", *INCUMBENT_SERIES)
     arrays = {f"incumbent/{name}": np.array(getattr(incumbent, name)) for name in names}
     if incumbent.state is None:
         return arrays
@@ -158,21 +160,21 @@ def _incumbent(path: str | Path, state: State, arrays: dict[str, np.ndarray]) ->
     known = any(name.startswith("incumbent/state/") for name in arrays)
     networks = _refill(path, state, arrays, "incumbent/state/") if known else None
     steps, challenges, promotions, test_steps = (
-        int(arrays[f"incumbent/{name}"]) for name in _INCUMBENT_COUNTS
+        int(arrays[f"incumbent/{name}"]) for name in INCUMBENT_COUNTS
     )
-    scores, returns = (tuple(arrays[f"incumbent/{name}"].tolist()) for name in _INCUMBENT_SERIES)
+    scores, returns = (tuple(arrays[f"incumbent/{name}"].tolist()) for name in INCUMBENT_SERIES)
     unit = float(arrays["incumbent/unit"])
     return Incumbent(networks, steps, challenges, promotions, test_steps, unit, scores, returns)
-
-
-_INCUMBENT_COUNTS = ("env_steps", "challenges", "promotions", "test_steps")
-_INCUMBENT_SERIES = ("scores", "returns")
 
 
 def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
     """Read only the states of the replay, oldest first, and what the reference says there."""
     arrays = _read(path)
     names = ("replay/.obs", "replay/.reference.loc", "replay/.reference.scale")
+    missing = [name for name in ("replay/position", *names) if name not in arrays]
+    if missing:
+        raise DamagedCheckpoint(f"{path} is no complete checkpoint: '{missing[0]}' is missing.")
+    _check_finite(path, arrays, "replay/")
     # A full ring's oldest row is where the next one goes; in any other the shift is by its size.
     oldest = int(arrays["replay/position"])
     obs, loc, scale = (np.roll(arrays[name], -oldest, axis=0) for name in names)
@@ -188,6 +190,7 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
         raise DamagedCheckpoint(str(error)) from error
     if not np.array_equal(arrays.get("format", -1), FORMAT):
         raise UserError(f"{path} is not a checkpoint of this version of nppac.")
+    check_checkpoint(path, arrays)
     tell_if_unchecked(path)
     return arrays
 

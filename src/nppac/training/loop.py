@@ -19,7 +19,7 @@ from nppac.evaluation.evaluate import Evaluation
 from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
 from nppac.training.advice import penalty_warning, stillness_warning, waiting_note
 from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
-from nppac.training.directory import CHECKPOINT_FILE
+from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE
 from nppac.training.epoch import Run, evaluate_agent, evaluation_row, is_due, run_epoch
 from nppac.training.incumbent import Incumbent, snapshot
 from nppac.training.memory import reported_by, state_shapes
@@ -86,6 +86,7 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     sizes = problem.obs_dim, problem.action_dim
     found = load_newest(directory, state_shapes(agent, *sizes), replay)
     if found is not None:
+        _check_place(found.progress, schedule, directory)
         rewind(directory / METRICS_FILE, found.progress.env_steps)
         return Run(found.progress, found.state, found.replay, demos, found.incumbent)
     began = time.monotonic()
@@ -106,6 +107,16 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
     append_row(directory / METRICS_FILE, row, _own_columns(problem, agent, schedule))
     _save(run, directory)
     return run
+
+
+def _check_place(progress: Progress, schedule: Schedule, directory: Path) -> None:
+    """Refuse a checkpoint of a run with other epochs: its steps would be counted wrongly."""
+    if progress.env_steps != progress.epoch * schedule.epoch_steps:
+        raise UserError(
+            f"The checkpoint in {directory} is at step {progress.env_steps:,} after "
+            f"{progress.epoch:,} epochs, but 'epoch_steps' of its {CONFIG_FILE} is "
+            f"{schedule.epoch_steps:,}. Restore the one that it was made with."
+        )
 
 
 def _save(run: Run, directory: Path) -> None:
