@@ -132,7 +132,7 @@ def load_reference(path: str | Path, trusted: str | None = None) -> Reference:
         if str(arrays["kind"]) == CustomReference.kind:
             return CustomReference.from_arrays(arrays, trusted)
         return reference_from_arrays(arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(
             f"{path} does not hold a complete reference ({error}). Fit it again."
         ) from error

@@ -24,6 +24,10 @@ MEAN = "mean_of_"
 """Prefix of the reference that a mean is taken from."""
 
 
+MOST_ACTIONS = 10_000
+"""Dimensions of an action that a file may tell of."""
+
+
 class UniformReference(Reference):
     """Every action in [-1, 1]^d alike: with it, KL regularisation is entropy regularisation."""
 
@@ -49,7 +53,10 @@ class UniformReference(Reference):
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> "UniformReference":
         """The reference that `arrays` described."""
-        return cls(int(arrays["action_dim"]))
+        count = arrays["action_dim"]
+        if count.dtype.kind not in "iu" or not 1 <= int(count) <= MOST_ACTIONS:
+            raise UserError("The saved uniform reference is damaged: 'action_dim'. Fit it again.")
+        return cls(int(count))
 
     def summary(self) -> dict[str, object]:
         """Kind and action dimension."""

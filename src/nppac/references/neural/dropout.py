@@ -27,7 +27,9 @@ from nppac.references.neural.network import (
     register_network,
     standardise_data,
 )
+from nppac.references.neural.saved import read_kept
 from nppac.references.registry import register_loader
+from nppac.references.saved_arrays import SavedArrays
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
@@ -58,9 +60,11 @@ class DropoutReference(NeuralReference):
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> "DropoutReference":
         """The reference that `arrays` described."""
-        parts = parts_of(arrays)
-        layers = range(len(parts.config.hidden))
-        return cls(parts, tuple(arrays[f"kept_{i}"] for i in layers))
+        saved, parts = SavedArrays(arrays, "network"), parts_of(arrays)
+        rate = parts.report.get("rate")
+        if not isinstance(rate, float) or not 0 < rate < 1:
+            raise saved.damaged("report", "has no rate of dropout between 0 and 1")
+        return cls(parts, read_kept(saved, parts.networks))
 
 
 @partial(jax.jit, static_argnames="settings")

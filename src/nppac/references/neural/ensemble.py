@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32
 
+from nppac.references.base import Arrays
 from nppac.references.neural.config import NetworkConfig, ObjectiveSettings, resolve
 from nppac.references.neural.fit import FitReport, fit_members
 from nppac.references.neural.model import DensityNetworks, match_moments, scale_of
@@ -15,6 +16,7 @@ from nppac.references.neural.network import (
     NetworkReference,
     NeuralReference,
     Parts,
+    parts_of,
     register_network,
     standardise_data,
 )
@@ -34,6 +36,11 @@ class EnsembleReference(NeuralReference):
 
     def _query(self, x: Float32[np.ndarray, "n o"]) -> ReferenceStats:
         return _query(self.networks, x, self.config.objective)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays) -> "EnsembleReference":
+        """The reference that `arrays` described."""
+        return cls(parts_of(arrays, ensemble=True))
 
     def __len__(self) -> int:
         return len(self.networks.mean.biases[0])

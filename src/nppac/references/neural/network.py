@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, NamedTuple
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32
 
@@ -25,12 +23,14 @@ from nppac.references.neural.config import (
 )
 from nppac.references.neural.fit import FitReport, fit_members
 from nppac.references.neural.model import DensityNetworks, scale_of
+from nppac.references.neural.saved import read_members, read_networks, read_units
 from nppac.references.registry import (
     FitSettings,
     ReferenceKind,
     register_loader,
     register_reference,
 )
+from nppac.references.saved_arrays import SavedArrays
 from nppac.types import ReferenceStats
 from nppac.utils.batching import map_in_chunks
 from nppac.utils.progress import Advance, silent
@@ -145,47 +145,20 @@ def standardise_data(
     return units, Data(units(obs), actions.astype(np.float32), probed)
 
 
-def parts_of(arrays: Arrays) -> Parts:
+def parts_of(arrays: Arrays, *, ensemble: bool = False) -> Parts:
     """The parts of the reference that these arrays describe."""
-    fields = migrate_network_settings(json.loads(str(arrays["config"])))
+    saved = SavedArrays(arrays, "network")
+    fields = migrate_network_settings(saved.json("config"))
     config = read_settings(NetworkConfig, fields, "The file of the network")
-    return Parts(
-        _networks_from(arrays),
-        Standardiser(arrays["centre"], arrays["spread"]),
-        resolve(config, {}),
-        json.loads(str(arrays["report"])),
-    )
+    units = read_units(saved)
+    networks = read_networks(saved, len(units.centre), read_members(saved) if ensemble else ())
+    return Parts(networks, units, resolve(config, {}), saved.json("report"))
 
 
 def _layers(prefix: str, network: MLP) -> Arrays:
     weights = {f"{prefix}weight_{i}": np.asarray(w) for i, w in enumerate(network.weights)}
     biases = {f"{prefix}bias_{i}": np.asarray(b) for i, b in enumerate(network.biases)}
     return {**weights, **biases}
-
-
-def _networks_from(arrays: Arrays) -> DensityNetworks:
-    """Both networks; in files of before one network gave μ and ρ side by side."""
-    first = _network_from("", arrays)
-    if "variance_weight_0" in arrays:
-        return DensityNetworks(first, _network_from("variance_", arrays))
-    half = first.biases[-1].shape[-1] // 2
-    return DensityNetworks(
-        *(_last_outputs(first, part) for part in (slice(half), slice(half, None)))
-    )
-
-
-def _network_from(prefix: str, arrays: Arrays) -> MLP:
-    layers = sum(name.startswith(f"{prefix}weight_") for name in arrays)
-    weights = tuple(jnp.asarray(arrays[f"{prefix}weight_{i}"]) for i in range(layers))
-    biases = tuple(jnp.asarray(arrays[f"{prefix}bias_{i}"]) for i in range(layers))
-    blank = MLP(jax.random.key(0), 1, (), 1, 0.0)
-    return eqx.tree_at(lambda n: (n.weights, n.biases), blank, (weights, biases))
-
-
-def _last_outputs(network: MLP, part: slice) -> MLP:
-    """The network with some of its outputs only."""
-    last = (network.weights[-1][..., part], network.biases[-1][..., part])
-    return eqx.tree_at(lambda n: (n.weights[-1], n.biases[-1]), network, last)
 
 
 def register_network(
