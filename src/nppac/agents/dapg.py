@@ -38,7 +38,6 @@ from nppac.utils.settings import (
     NonNegative,
     Positive,
     ProperFraction,
-    Several,
     Size,
     Widths,
     settings,
@@ -93,7 +92,7 @@ class DAPG(EpisodicAgent):
     """λ₀: initial weight of the demonstrations' gradient; 0 gives the natural policy gradient."""
     demo_decay: Positive = 0.95
     """λ₁: factor on that weight at each policy step."""
-    solver_iterations: Several = 10
+    solver_iterations: Size = 10
     """Iterations of conjugate gradients."""
     damping: NonNegative = 1e-4
     """Multiple of the identity that is added to the Fisher matrix."""

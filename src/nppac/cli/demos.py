@@ -128,10 +128,8 @@ def demos_record_command(
             "fewer episodes or less of each."
         )
     facts = {**provenance(), "task": task, "tried": tried, "seed": seed, SEEDS: seeds}
-    env_kwargs = dict(spec.env_kwargs)
-    save_demos(
-        out, demos_from_episodes(kept, env_id=spec.env_id, env_kwargs=env_kwargs, provenance=facts)
-    )
+    origin = {"env_id": spec.env_id, "env_kwargs": dict(spec.env_kwargs), "provenance": facts}
+    save_demos(out, demos_from_episodes(kept, **origin))
     show(str(out), flatten(describe(load_demos(str(out)))))
 
 

@@ -29,7 +29,7 @@ from nppac.references.neural.network import (
 )
 from nppac.references.neural.saved import read_kept
 from nppac.references.registry import register_loader
-from nppac.references.saved_arrays import SavedArrays
+from nppac.references.saved_file import SavedFile
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.progress import Advance, silent
@@ -60,7 +60,7 @@ class DropoutReference(NeuralReference):
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> "DropoutReference":
         """The reference that `arrays` described."""
-        saved, parts = SavedArrays(arrays, "network"), parts_of(arrays)
+        saved, parts = SavedFile(arrays, "network"), parts_of(arrays)
         rate = parts.report.get("rate")
         if not isinstance(rate, float) or not 0 < rate < 1:
             raise saved.damaged("report", "has no rate of dropout between 0 and 1")

@@ -30,7 +30,7 @@ from nppac.references.registry import (
     register_loader,
     register_reference,
 )
-from nppac.references.saved_arrays import SavedArrays
+from nppac.references.saved_file import SavedFile
 from nppac.types import ReferenceStats
 from nppac.utils.batching import map_in_chunks
 from nppac.utils.progress import Advance, silent
@@ -147,7 +147,7 @@ def standardise_data(
 
 def parts_of(arrays: Arrays, *, ensemble: bool = False) -> Parts:
     """The parts of the reference that these arrays describe."""
-    saved = SavedArrays(arrays, "network")
+    saved = SavedFile(arrays, "network")
     fields = migrate_network_settings(saved.json("config"))
     config = read_settings(NetworkConfig, fields, "The file of the network")
     units = read_units(saved)

@@ -8,10 +8,10 @@ import numpy as np
 from nppac.nn.mlp import MLP
 from nppac.nn.standardise import Standardiser
 from nppac.references.neural.model import DensityNetworks, Kept
-from nppac.references.saved_arrays import SavedArrays
+from nppac.references.saved_file import SavedFile
 
 
-def read_units(saved: SavedArrays) -> Standardiser:
+def read_units(saved: SavedFile) -> Standardiser:
     """The units of the observations."""
     centre = saved.numbers("centre")
     if centre.ndim != 1 or not len(centre):
@@ -22,7 +22,7 @@ def read_units(saved: SavedArrays) -> Standardiser:
     return Standardiser(centre, spread)
 
 
-def read_networks(saved: SavedArrays, obs_dim: int, members: tuple[int, ...]) -> DensityNetworks:
+def read_networks(saved: SavedFile, obs_dim: int, members: tuple[int, ...]) -> DensityNetworks:
     """Both networks; in files of before one network gave μ and ρ side by side.
 
     `members` is the common first axis of their arrays, and empty for a single network.
@@ -41,7 +41,7 @@ def read_networks(saved: SavedArrays, obs_dim: int, members: tuple[int, ...]) ->
     )
 
 
-def read_members(saved: SavedArrays) -> tuple[int, ...]:
+def read_members(saved: SavedFile) -> tuple[int, ...]:
     """The first axis of an ensemble's arrays."""
     found = saved.numbers("weight_0").shape[:-2]
     if len(found) != 1 or not found[0]:
@@ -49,7 +49,7 @@ def read_members(saved: SavedArrays) -> tuple[int, ...]:
     return found
 
 
-def read_kept(saved: SavedArrays, networks: DensityNetworks) -> Kept:
+def read_kept(saved: SavedFile, networks: DensityNetworks) -> Kept:
     """Which units each pass of a network with dropout keeps."""
     kept = tuple(saved.array(f"kept_{i}") for i in range(len(networks.mean.biases) - 1))
     for i, mask in enumerate(kept):
@@ -62,7 +62,7 @@ def read_kept(saved: SavedArrays, networks: DensityNetworks) -> Kept:
     return kept
 
 
-def _network_from(saved: SavedArrays, prefix: str, inputs: int, members: tuple[int, ...]) -> MLP:
+def _network_from(saved: SavedFile, prefix: str, inputs: int, members: tuple[int, ...]) -> MLP:
     weights, biases = [], []
     while not weights or f"{prefix}weight_{len(weights)}" in saved:
         name = f"{prefix}weight_{len(weights)}"

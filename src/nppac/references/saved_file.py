@@ -12,7 +12,7 @@ from jaxtyping import Float
 from nppac.utils.errors import UserError
 
 
-class SavedArrays:
+class SavedFile:
     """Arrays, and `what` they are to make."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], what: str):
