@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from compiled import Compiled
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
 from nppac.agents.abm import (
     ABM,
@@ -22,7 +23,7 @@ TWO = jnp.array([[1.0], [0.0]])  # the values of two samples at one state
 
 def small_agent(**settings):
     sizes = {"policy_hidden": (16,), "critic_hidden": (16,), "prior_samples": 5}
-    return ABM(**{**sizes, **settings})
+    return Compiled(ABM(**{**sizes, **settings}))
 
 
 def make_batch_ahead(reward=0.0):
@@ -72,15 +73,17 @@ def gradient_of_cloning(state, batch):
     def loss(prior):
         return -jnp.mean(prior.log_prob(batch.obs, batch.action))
 
-    return jax.grad(loss)(state.prior)
+    return jax.jit(jax.grad(loss))(state.prior)
 
 
 def test_with_every_action_accepted_the_prior_is_cloned():
     agent, batch = small_agent(), make_batch_ahead(reward=1e6)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     mle = gradient_of_cloning(state, batch)
-    ours = jax.grad(
-        lambda prior: imitation_loss(prior.log_prob(batch.obs, batch.action), jnp.ones(BATCH))
+    ours = jax.jit(
+        jax.grad(
+            lambda prior: imitation_loss(prior.log_prob(batch.obs, batch.action), jnp.ones(BATCH))
+        )
     )(state.prior)
     for left, right in zip(jax.tree.leaves(ours), jax.tree.leaves(mle), strict=True):
         np.testing.assert_array_equal(left, right)
@@ -163,7 +166,7 @@ def test_a_value_is_the_mean_over_actions_of_the_least_target_critic():
 
 def test_a_run_from_demonstrations_with_rewards(tmp_path):
     agent = small_agent(n_step=3, discount=0.5, learning_rate=1e-2, tau=1.0)
-    run, metrics = train_on_demos(agent, tmp_path)
+    run, metrics = train_on_demos(agent.agent, tmp_path)
     assert run.progress.updates > 0
     assert 0 < metrics["accepted"][-1] <= 1
     assert np.isfinite(metrics["eval_return_mean"]).any()

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from compiled import Compiled
 from method_runs import stacked
 from nppac.agents.anchored_actor_critic import Anchored
 from nppac.types import Batch, NStepOutcome, ReferenceStats
@@ -12,10 +13,14 @@ from nppac.utils.errors import UserError
 
 OBS_DIM, ACTION_DIM, ROWS = 3, 2, 8
 KEY = jax.random.key(0)
-AGENT = Anchored(policy_hidden=(16,), critic_hidden=(16,))
+AGENT = Compiled(Anchored(policy_hidden=(16,), critic_hidden=(16,)))
 LOC = jnp.linspace(-0.5, 0.5, ROWS * ACTION_DIM).reshape(ROWS, ACTION_DIM)
 STATS = ReferenceStats(LOC, jnp.full((ROWS, ACTION_DIM), 0.2))
 OBS = jax.random.normal(KEY, (ROWS, OBS_DIM))
+
+
+def other_agent(**settings):
+    return Compiled(replace(AGENT.agent, **settings))
 
 
 def make_batch():
@@ -39,7 +44,7 @@ def changed(before, after):
 def test_the_fresh_policy_is_the_reference():
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
     np.testing.assert_allclose(AGENT.mode(state, OBS, STATS), LOC, atol=0.01)
-    still = replace(AGENT, exploration_noise=0.0)
+    still = other_agent(exploration_noise=0.0)
     np.testing.assert_array_equal(
         still.sample(state, OBS, STATS, KEY), AGENT.mode(state, OBS, STATS)
     )
@@ -47,12 +52,13 @@ def test_the_fresh_policy_is_the_reference():
 
 def test_its_noise_is_a_share_of_the_references():
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
-    draws = jax.vmap(lambda key: AGENT.sample(state, OBS, STATS, key))(jax.random.split(KEY, 4000))
+    draw = jax.jit(jax.vmap(lambda key: AGENT.sample(state, OBS, STATS, key)))
+    draws = draw(jax.random.split(KEY, 4000))
     np.testing.assert_allclose(draws.std(0), 0.5 * 0.2, rtol=0.1)
 
 
 def test_a_correction_stays_within_reach():
-    state = replace(AGENT, max_correction=1.5).init(KEY, OBS_DIM, ACTION_DIM)
+    state = other_agent(max_correction=1.5).init(KEY, OBS_DIM, ACTION_DIM)
     policy = state.policy.condition_on(STATS)
     large = jax.tree.map(lambda weights: 1e5 * weights, policy.trunk)
     far = replace(policy, trunk=large).mode(OBS) - LOC
@@ -71,7 +77,7 @@ def test_the_penalty_is_that_of_the_means():
 def test_a_relative_weight_makes_the_policys_step_the_same_for_any_unit_of_reward():
     q = jnp.array([-3.0, 1.0, 2.0, 4.0])
     state = AGENT.init(KEY, OBS_DIM, ACTION_DIM)
-    relative = replace(AGENT, temperature_in_q_units=True)
+    relative = other_agent(temperature_in_q_units=True)
     np.testing.assert_allclose(AGENT.weight(state, q), 0.5, rtol=1e-6)
     np.testing.assert_allclose(relative.weight(state, q), 0.5 * 2.5, rtol=1e-6)
     np.testing.assert_allclose(relative.weight(state, 100 * q), 0.5 * 250, rtol=1e-6)
@@ -79,7 +85,7 @@ def test_a_relative_weight_makes_the_policys_step_the_same_for_any_unit_of_rewar
 
 
 def test_the_policy_waits_while_the_critics_learn():
-    agent = replace(AGENT, critic_warmup_updates=2)
+    agent = other_agent(critic_warmup_updates=2)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     moved = []
     for _ in range(4):
@@ -91,7 +97,7 @@ def test_the_policy_waits_while_the_critics_learn():
 
 
 def test_a_tuned_temperature_waits_too():
-    agent = replace(AGENT, critic_warmup_updates=2, tune_temperature=True, target_kl=1.0)
+    agent = other_agent(critic_warmup_updates=2, tune_temperature=True, target_kl=1.0)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     temperatures = []
     for _ in range(4):
@@ -102,7 +108,7 @@ def test_a_tuned_temperature_waits_too():
 
 
 def test_the_target_looks_as_far_ahead_as_it_is_told():
-    agent = replace(AGENT, n_step=3, discount=0.9)
+    agent = other_agent(n_step=3, discount=0.9)
     assert (agent.batch_spec(4).n_step, agent.batch_spec(4).discount) == (3, 0.9)
     assert AGENT.batch_spec(4).n_step == 0
     state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
@@ -118,7 +124,7 @@ def test_the_target_looks_as_far_ahead_as_it_is_told():
 
 
 def test_the_critics_choose_among_candidates():
-    agent = replace(AGENT, candidates=8)
+    agent = other_agent(candidates=8)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     plain = jnp.min(state.critic(OBS, AGENT.mode(state, OBS, STATS)), axis=0)
     chosen = jnp.min(state.critic(OBS, agent.mode(state, OBS, STATS)), axis=0)
@@ -133,7 +139,7 @@ def test_the_critics_choose_among_candidates():
 
 
 def test_the_evaluated_policy_is_an_average():
-    agent = replace(AGENT, policy_ema_updates=4)
+    agent = other_agent(policy_ema_updates=4)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     average = state.policy
     for _ in range(3):
@@ -173,7 +179,7 @@ def test_a_discount_of_zero_leaves_nothing_to_look_ahead_to():
 
 
 def test_the_unit_of_corrections_does_not_vanish_with_the_demonstrators_noise():
-    agent = replace(AGENT, min_unit=0.05, max_correction=2.0)
+    agent = other_agent(min_unit=0.05, max_correction=2.0)
     narrow = STATS._replace(scale=jnp.full_like(LOC, 1e-3))
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     large = jax.tree.map(lambda weights: 1e5 * weights, state.policy.trunk)
@@ -188,7 +194,7 @@ def test_the_unit_of_corrections_does_not_vanish_with_the_demonstrators_noise():
 
 def test_normalised_values_leave_what_is_learned_in_the_rewards_units():
     """Critics that say 0 are worth the shift, and their targets are in their own units."""
-    agent = replace(AGENT, normalise_values=True, backup_kl=False, num_qs=1, discount=0.9)
+    agent = other_agent(normalise_values=True, backup_kl=False, num_qs=1, discount=0.9)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     silent = jax.tree.map(jnp.zeros_like, state.critic)
     state = state._replace(

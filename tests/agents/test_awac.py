@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from compiled import Compiled
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
 from nppac.agents.awac import AWAC
 from nppac.agents.common.losses import advantage_weights, td_target, weighted_imitation_loss
@@ -15,7 +16,7 @@ ADVANTAGES = jnp.array([1.0, 0.0, -1.0])
 
 
 def small_agent(**settings):
-    return AWAC(policy_hidden=(16,), critic_hidden=(16,), **settings)
+    return Compiled(AWAC(policy_hidden=(16,), critic_hidden=(16,), **settings))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,6 @@ def test_a_scale_of_zero_is_refused():
 
 
 def test_a_run_from_demonstrations_with_rewards(tmp_path):
-    run, metrics = train_on_demos(small_agent(), tmp_path)
+    run, metrics = train_on_demos(small_agent().agent, tmp_path)
     assert run.progress.updates > 10
     assert 1 / BATCH <= metrics["largest_weight"][-1] <= 1

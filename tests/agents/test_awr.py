@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from compiled import Compiled
 from episodes import KEY, episode_replay, with_dirt
 from nppac.agents.awr import AWR, box_violation, imitation_weights
 from nppac.agents.base import MinibatchAgent, ReplayAgent
@@ -17,6 +18,8 @@ from toy_task import SCHEDULE, TASK, make_config, write_demos
 SMALL = AWR(
     policy_hidden=(16,), critic_hidden=(16,), critic_updates=20, policy_updates=30, minibatch_size=8
 )
+
+PROGRAMS = Compiled(SMALL)
 
 
 def test_it_learns_from_the_whole_replay():
@@ -38,8 +41,8 @@ def test_the_box_is_free_inside_and_quadratic_outside():
 
 @pytest.mark.parametrize("sizes", [(24,), (40,), (40, 20)])
 def test_learning_moves_all_but_the_scale(sizes):
-    replay, state = episode_replay(40, *sizes), SMALL.init(KEY, 3, 2)
-    after, info = SMALL.learn(state, replay, None, KEY, "uniform")
+    replay, state = episode_replay(40, *sizes), PROGRAMS.init(KEY, 3, 2)
+    after, info = PROGRAMS.learn(state, replay, None, KEY, "uniform")
     np.testing.assert_array_equal(after.policy.log_scale, state.policy.log_scale)
     np.testing.assert_allclose(after.policy.log_scale, np.log(0.4), rtol=1e-6)
     for name in ("policy", "critic"):
@@ -57,9 +60,9 @@ def test_learning_moves_all_but_the_scale(sizes):
 
 
 def test_what_lies_in_empty_rows_does_not_matter():
-    replay, state = episode_replay(40, 24), SMALL.init(KEY, 3, 2)
-    clean, _ = SMALL.learn(state, replay, None, KEY, "uniform")
-    other, _ = SMALL.learn(state, with_dirt(replay, 24), None, KEY, "uniform")
+    replay, state = episode_replay(40, 24), PROGRAMS.init(KEY, 3, 2)
+    clean, _ = PROGRAMS.learn(state, replay, None, KEY, "uniform")
+    other, _ = PROGRAMS.learn(state, with_dirt(replay, 24), None, KEY, "uniform")
     for ours, theirs in zip(jax.tree.leaves(clean), jax.tree.leaves(other), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
@@ -70,9 +73,8 @@ def test_it_prefers_the_action_that_pays():
     storage = replay.storage._replace(
         reward=replay.storage.action[:, 0], discount_mask=jnp.zeros(200)
     )
-    agent = dataclasses.replace(
-        SMALL, policy_updates=500, policy_learning_rate=3e-4, minibatch_size=100
-    )
+    settings = {"policy_updates": 500, "policy_learning_rate": 3e-4, "minibatch_size": 100}
+    agent = Compiled(dataclasses.replace(SMALL, **settings))
     state = agent.init(KEY, 3, 2)
     state, info = agent.learn(state, replay._replace(storage=storage), None, KEY, "uniform")
     mean = agent.mode(state, storage.obs, None).mean(0)
@@ -82,7 +84,7 @@ def test_it_prefers_the_action_that_pays():
 
 
 def test_cloning_imitates():
-    agent = dataclasses.replace(SMALL, policy_learning_rate=1e-2)
+    agent = Compiled(dataclasses.replace(SMALL, policy_learning_rate=1e-2))
     state, obs = agent.init(KEY, 3, 2), jax.random.normal(KEY, (64, 3))
     action = 0.5 * jnp.tanh(obs[:, :2])
     demo_batch = DemoBatch(obs, action, ReferenceStats(action, jnp.ones_like(action)))

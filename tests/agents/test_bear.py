@@ -1,11 +1,10 @@
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
+from compiled import Compiled
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
 from nppac.agents.bear import (
     BEAR,
@@ -26,7 +25,7 @@ KERNELS = ("laplacian", "gaussian")
 
 def small_agent(**settings):
     sizes = {"policy_hidden": (16,), "critic_hidden": (16,), "cvae_hidden": (16,)}
-    return BEAR(**{**sizes, "mmd_samples": 4, "target_samples": 3, **settings})
+    return Compiled(BEAR(**{**sizes, "mmd_samples": 4, "target_samples": 3, **settings}))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -129,15 +128,14 @@ def test_the_multiplier_stays_within_its_bounds(start, limit):
 
 
 def test_the_critics_are_not_heeded_during_the_warm_up():
-    agent, batch = small_agent(warmup_updates=1), make_batch()
+    agent, batch = small_agent(warmup_updates=1, learning_rate=1e-3), make_batch()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    partial = dataclasses.replace(agent, learning_rate=1e-3)
     raised = state._replace(critic=jax.tree.map(lambda leaf: 5.0 * leaf, state.critic))
-    policies = [partial.update_policy(s, batch, KEY)[0].policy for s in (state, raised)]
+    policies = [agent.update_policy(s, batch, KEY)[0].policy for s in (state, raised)]
     for left, right in zip(*map(jax.tree.leaves, policies), strict=True):
         np.testing.assert_array_equal(left, right)
     state, raised = (s._replace(updates=jnp.array(1, jnp.int32)) for s in (state, raised))
-    infos = [partial.update_policy(s, batch, KEY)[1]["policy_gradient"] for s in (state, raised)]
+    infos = [agent.update_policy(s, batch, KEY)[1]["policy_gradient"] for s in (state, raised)]
     assert float(infos[0]) != float(infos[1])
 
 
@@ -191,7 +189,7 @@ def test_settings_that_cannot_work_are_refused():
 
 
 def test_a_run_from_demonstrations_with_rewards(tmp_path):
-    run, metrics = train_on_demos(small_agent(warmup_updates=5), tmp_path)
+    run, metrics = train_on_demos(small_agent(warmup_updates=5).agent, tmp_path)
     assert int(run.state.updates) == run.progress.updates > 5
     assert np.isfinite(metrics["mmd"][-1])
     assert np.isfinite(metrics["eval_return_mean"]).any()

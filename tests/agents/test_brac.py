@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from compiled import Compiled
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, stacked
-from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.training.presets import preset
 from nppac.types import ReferenceStats
 
@@ -16,8 +16,9 @@ KEY = jax.random.key(0)
 SIZES = {"policy_hidden": (8,), "critic_hidden": (8,)}
 
 
-def small_brac(**settings) -> KLActorCritic:
-    return dataclasses.replace(preset("door", "brac", "paper").agent, **SIZES, **settings)
+def small_brac(**settings) -> Compiled:
+    agent = preset("door", "brac", "paper").agent
+    return Compiled(dataclasses.replace(agent, **SIZES, **settings))
 
 
 def referenced_batch():
@@ -113,5 +114,5 @@ def test_the_kl_to_the_policy_itself_is_zero(samples):
     brac = small_brac(kl_samples=samples)
     state, batch = brac.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
     itself = ReferenceStats(*state.policy.loc_scale(batch.obs))
-    _, ratio = brac.act_with_log_ratio(state.policy, batch.obs, itself, KEY, "normal")
+    _, ratio = brac.agent.act_with_log_ratio(state.policy, batch.obs, itself, KEY, "normal")
     np.testing.assert_array_equal(ratio, np.zeros(BATCH))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from optax import tree_utils
 
+from compiled import Compiled
 from method_runs import stacked
-from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.replay import as_replay
 from nppac.nn.critics import CriticEnsemble
 from nppac.training.presets import preset
@@ -22,10 +22,14 @@ KEY = jax.random.key(0)
 ROWS = 40
 
 
-def method(name, task="halfcheetah", **settings) -> KLActorCritic:
+def method(name, task="halfcheetah", **settings) -> Compiled:
     """The method's agent as its authors have it, with small networks."""
     agent = preset(task, name, "paper").agent
-    return dataclasses.replace(agent, policy_hidden=(8,), critic_hidden=(8,), **settings)
+    sizes = {"policy_hidden": (8,), "critic_hidden": (8,)}
+    return Compiled(dataclasses.replace(agent, **sizes, **settings))
+
+
+draw = jax.jit(draw_batch, static_argnums=3)
 
 
 def stats(obs) -> ReferenceStats:
@@ -56,7 +60,7 @@ def steps(optimiser_state) -> int:
 def test_rlpd_takes_twenty_critic_steps_for_one_of_the_policy():
     rlpd = method("rlpd")
     state = rlpd.init(KEY, OBS_DIM, ACTION_DIM)
-    batch = draw_batch(make_replay(), make_replay(1.0), KEY, rlpd.batch_spec(16))
+    batch = draw(make_replay(), make_replay(1.0), KEY, rlpd.batch_spec(16))
     after, _ = rlpd.update(state, batch, KEY, "uniform")
     assert steps(after.critic_optimiser) == 20
     assert steps(after.policy_optimiser) == 1
@@ -67,10 +71,10 @@ def test_rlpd_moves_its_targets_at_every_critic_step():
     """With τ = 1 each target is the critic before it: only a copy made at each step follows."""
     rlpd = method("rlpd", utd_ratio=3, tau=1.0)
     state = rlpd.init(KEY, OBS_DIM, ACTION_DIM)
-    batch = draw_batch(make_replay(), make_replay(1.0), KEY, rlpd.batch_spec(16))
+    batch = draw(make_replay(), make_replay(1.0), KEY, rlpd.batch_spec(16))
     after, _ = rlpd.update(state, batch, KEY, "uniform")
     same(after.critic, after.target_critic)
-    one = dataclasses.replace(rlpd, utd_ratio=1)
+    one = method("rlpd", utd_ratio=1, tau=1.0)
     critic_key, _ = jax.random.split(KEY)
     for i, key in enumerate(jax.random.split(critic_key, 3)):
         minibatch = jax.tree.map(lambda column, i=i: column[i], batch)
@@ -83,7 +87,7 @@ def test_rlpd_moves_its_targets_at_every_critic_step():
 
 def test_half_of_each_of_rlpds_minibatches_is_demonstrated():
     rlpd = method("rlpd")
-    batch = draw_batch(make_replay(0.0), make_replay(1.0, seed=1), KEY, rlpd.batch_spec(256))
+    batch = draw(make_replay(0.0), make_replay(1.0, seed=1), KEY, rlpd.batch_spec(256))
     assert batch.reward.shape == (20, 256)
     np.testing.assert_array_equal(batch.reward.sum(axis=1), np.full(20, 128))
     np.testing.assert_array_equal(batch.reward[:, :128], np.zeros((20, 128)))
@@ -109,7 +113,7 @@ def test_rlpds_target_is_the_least_of_two_critics_and_never_of_one_twice():
 def test_rlpd_reduced_is_sac_at_half_its_entropy_target():
     settings = {"num_qs": 2, "num_min_qs": 2, "layer_norm": False, "offline_ratio": 0.0}
     rlpd = method("rlpd", utd_ratio=1, **settings)
-    sac = dataclasses.replace(method("sac"), entropy_target=-0.5)
+    sac = method("sac", entropy_target=-0.5)
     assert (rlpd.policy_value, sac.policy_value) == ("mean", "min")
     state = sac.init(KEY, OBS_DIM, ACTION_DIM)
 

@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from compiled import Compiled
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, stacked, train_on_demos
 from nppac.agents.base import split_rows
 from nppac.agents.common.losses import imitation_loss
@@ -16,7 +17,11 @@ SIZES = {"policy_hidden": (16,), "critic_hidden": (16,)}
 
 
 def small_agent(**settings):
-    return SACBC(demo_batch_size=SHOWN, **{**SIZES, **settings})
+    return Compiled(SACBC(demo_batch_size=SHOWN, **{**SIZES, **settings}))
+
+
+def small_sac(**settings):
+    return Compiled(KLActorCritic(**SIZES, **settings))
 
 
 class Prefers:
@@ -44,8 +49,10 @@ def test_nothing_is_imitated_where_the_critics_prefer_the_policy():
     policy = agent.init(KEY, OBS_DIM, ACTION_DIM).policy
     for sign, imitates in ((-1.0, False), (1.0, True)):  # demonstrated action worst, or best
         critic = Prefers(demo_batch.action, sign)
-        value, gradient = jax.value_and_grad(
-            lambda policy, critic=critic: filtered_loss(agent, policy, critic, demo_batch)
+        value, gradient = jax.jit(
+            jax.value_and_grad(
+                lambda policy, critic=critic: filtered_loss(agent, policy, critic, demo_batch)
+            )
         )(policy)
         assert (float(value) != 0.0) == imitates
         assert leaves_are_zero(gradient) != imitates
@@ -79,7 +86,7 @@ def test_the_filter_admits_exactly_the_better_pairs():
 def test_the_policys_loss_is_sacs_and_the_weighted_imitation():
     """Against SAC on the replayed rows, with the same noise and the same critics."""
     batch, weight = make_batch(BATCH + SHOWN), 2.5
-    agent, sac = small_agent(imitation_weight=weight), KLActorCritic(**SIZES)
+    agent, sac = small_agent(imitation_weight=weight), small_sac()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     replayed, demo_batch = split_rows(batch, BATCH)
     after, info = agent.update(state, stacked(batch), KEY, "uniform")
@@ -94,7 +101,7 @@ def test_the_policys_loss_is_sacs_and_the_weighted_imitation():
 
 def test_without_weight_it_is_sac():
     batch = make_batch(BATCH + SHOWN)
-    agent, sac = small_agent(imitation_weight=0.0), KLActorCritic(**SIZES)
+    agent, sac = small_agent(imitation_weight=0.0), small_sac()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     ours, _ = agent.update(state, stacked(batch), KEY, "uniform")
     theirs, _ = sac.update(state, stacked(split_rows(batch, BATCH)[0]), KEY, "uniform")
@@ -106,9 +113,7 @@ def test_several_critic_steps_take_a_minibatch_each_and_the_policy_the_last_ones
     one = make_batch(BATCH + SHOWN)
     other = one._replace(obs=-one.obs, action=-one.action, reward=-one.reward)
     several = jax.tree.map(lambda a, b: jnp.stack([a, b]), other, one)
-    agent, sac = (
-        make(utd_ratio=2) for make in (small_agent, lambda **k: KLActorCritic(**SIZES, **k))
-    )
+    agent, sac = small_agent(utd_ratio=2), small_sac(utd_ratio=2)
     assert (agent.batch_spec(BATCH).minibatches, agent.batch_spec(BATCH).demonstrated) == (2, SHOWN)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     _, info = agent.update(state, several, KEY, "uniform")
@@ -144,6 +149,6 @@ def test_settings_that_cannot_work_are_refused():
 
 
 def test_a_run_from_demonstrations_with_rewards(tmp_path):
-    run, metrics = train_on_demos(small_agent(), tmp_path)
+    run, metrics = train_on_demos(small_agent().agent, tmp_path)
     assert run.progress.updates > 10
     assert metrics["imitated"][-1] == 1.0

@@ -2,6 +2,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from compiled import Compiled
 from episodes import KEY, episode_replay
 from nppac.agents.awr import AWR
 from nppac.agents.common.episodic import (
@@ -56,7 +57,8 @@ def test_explained_variance():
 
 
 def test_the_value_network_learns_the_returns():
-    agent = AWR(critic_updates=2000, minibatch_size=32, critic_learning_rate=0.02, discount=0.5)
+    settings = {"critic_updates": 2000, "minibatch_size": 32, "critic_learning_rate": 0.02}
+    agent = Compiled(AWR(critic_hidden=(16,), discount=0.5, **settings))
     replay = episode_replay(40, 40)
     state = agent.init(KEY, 3, 2)
     state = state._replace(scaling=state.scaling.extended(replay.storage.obs, filled(replay)))

@@ -15,6 +15,7 @@ FLAT, UNRAVEL = ravel_pytree(POLICY)
 GRADIENT = UNRAVEL(jax.random.normal(jax.random.key(1), FLAT.shape))
 
 
+@jax.jit
 def dense_fisher(damping):
     """F = E_s[Jᵀ Σ⁻¹ J] for the means, 2 for each log σ."""
     outputs = jax.vmap(lambda obs: jax.jacobian(lambda p: UNRAVEL(p).mode(obs))(FLAT))(OBS)
@@ -27,7 +28,7 @@ def dense_fisher(damping):
 
 def test_products_are_those_with_the_dense_matrix():
     product = fisher_product(POLICY, OBS, jnp.ones(30), 0.01)
-    ours = ravel_pytree(product(GRADIENT))[0]
+    ours = ravel_pytree(jax.jit(product)(GRADIENT))[0]
     np.testing.assert_allclose(ours, dense_fisher(0.01) @ ravel_pytree(GRADIENT)[0], atol=1e-4)
 
 
