@@ -1,7 +1,10 @@
 import numpy as np
+import pytest
 
 from nppac.demos import demos_from_episodes, load_demos, save_demos
+from nppac.demos.record import noisy
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 from .samples import assert_same, make_demos, make_episode
 
@@ -34,3 +37,24 @@ def test_any_iterable_of_episodes():
     episodes = (make_episode(n, i) for i, n in enumerate((4, 3)))
     demos = demos_from_episodes(episodes, env_id="E", env_kwargs={}, provenance={})
     assert_same(demos, make_demos())
+
+
+def test_noise_is_that_of_the_seed_and_stays_in_the_box():
+    obs = np.zeros((4000, 2))
+
+    def still(obs):
+        return np.tile(np.array([0.0, 0.95], np.float32), (len(obs), 1))
+
+    actions = noisy(still, 0.1, seed=3)(obs)
+    assert actions.dtype == np.float32
+    assert actions[:, 0].std() == pytest.approx(0.1, rel=0.05)
+    assert actions.max() == 1.0
+    np.testing.assert_array_equal(actions, noisy(still, 0.1, seed=3)(obs))
+    assert (actions != noisy(still, 0.1, seed=4)(obs)).any()
+    assert noisy(still, 0.0, seed=3) is still
+
+
+@pytest.mark.parametrize("noise", [-0.1, float("nan"), 3.0])
+def test_noise_that_makes_no_sense_is_refused(noise):
+    with pytest.raises(UserError, match="'noise' is"):
+        noisy(lambda obs: obs, noise, seed=0)

@@ -59,6 +59,17 @@ def test_critics_are_independent():
     assert not jnp.allclose(q[0], q[1])
 
 
+def test_clipped_actions_are_judged_as_the_environment_takes_them():
+    free = CriticEnsemble(KEY, 2, 3, 2, (16,))
+    clipping = CriticEnsemble(KEY, 2, 3, 2, (16,), clip_actions=True)
+    obs, outside = jnp.ones((1, 3)), jnp.array([[1.7, -3.0]])
+    np.testing.assert_array_equal(clipping(obs, outside), free(obs, jnp.array([[1.0, -1.0]])))
+    assert not jnp.allclose(free(obs, outside), clipping(obs, outside))
+    slope = jax.grad(lambda a: jnp.sum(clipping(obs, a)))
+    assert not slope(outside).any()  # nothing changes beyond the box
+    assert slope(jnp.array([[0.5, -0.5]])).all()
+
+
 @pytest.mark.parametrize("head", ["tanh_normal", "normal", "constant_scale"])
 def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
     policy, obs = make_policy(KEY, head, 2, 4, (8,)), jnp.ones((3, 2))

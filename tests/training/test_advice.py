@@ -1,7 +1,7 @@
 from nppac.agents.anchored_actor_critic import Anchored
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
-from nppac.training.advice import penalty_warning, stillness_warning, waiting_note
+from nppac.training.advice import penalty_warning, policy_waits, stillness_warning, waiting_note
 
 
 def test_a_penalty_that_outweighs_the_reward_is_told_of():
@@ -27,3 +27,10 @@ def test_the_screen_says_why_nothing_changes_yet():
     assert waiting_note(agent, 0) == "collecting first data"
     assert waiting_note(agent, 100) == "critics warm up, policy waits until update 4,000"
     assert waiting_note(agent, 4_000) == waiting_note(KLActorCritic(), 0) == ""
+
+
+def test_a_policy_has_moved_after_the_first_update_beyond_the_wait():
+    agent = Anchored(critic_warmup_updates=4_000)
+    assert policy_waits(agent, 4_000)
+    assert not policy_waits(agent, 4_001)
+    assert not policy_waits(KLActorCritic(), 0)

@@ -107,8 +107,8 @@ def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
         ("pen", 0.004, 1.0, 3.0, 8, 0.99, 0.005),
         ("ant", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
         ("walker2d", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
-        ("halfcheetah", 0.2, 0.2, 1.0, 4, 0.98, 0.01),
-        ("Hopper-v5", 0.02, 0.5, 3.0, 4, 0.99, 0.005),
+        ("halfcheetah", 0.01, 0.5, 3.0, 2, 0.99, 0.005),
+        ("Hopper-v5", 0.01, 0.5, 3.0, 2, 0.99, 0.005),
     ],
 )
 def test_the_anchored_settings_of_each_task(
@@ -124,6 +124,16 @@ def test_the_anchored_settings_of_each_task(
         assert (agent.critic_warmup_updates, agent.policy_ema_updates) == (4_000, 2_000)
         assert (schedule.steps, schedule.batch_size) == (50_000, 128)
         assert (gp.variance, gp.neighbours) == ("neighbours", 64)
+        assert schedule.train_episode_steps == (250 if task == "halfcheetah" else None)
+
+
+def test_a_task_that_nobody_has_measured_gets_room_to_move():
+    agent = preset("Hopper-v5", "nppac-anchored").agent
+    assert (agent.num_qs, agent.num_min_qs, agent.policy_value) == (4, 2, "mean")
+    assert agent.clip_actions
+    assert agent.normalise_values
+    assert not agent.backup_kl
+    assert agent.min_unit == 0.05  # a demonstrator without noise leaves no other
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from nppac.demos import (
 )
 from nppac.demos.data import SEEDS
 from nppac.demos.for_task import load_task_demos
+from nppac.demos.record import noisy
 from nppac.demos.relabel import By, Relabelled, default_by
 from nppac.deploy.acting import acting_policy
 from nppac.deploy.run_result import EVALUATION_SEED
@@ -99,6 +100,7 @@ def demos_record_command(
     episodes: int = 15,
     only_successes: bool = False,
     min_return: Annotated[float | None, tyro.conf.arg(metavar="RETURN")] = None,
+    noise: float = 0.0,
     seed: int = EVALUATION_SEED,
     trust: bool = False,
     latest: bool = False,
@@ -112,7 +114,8 @@ def demos_record_command(
         episodes: Number of episodes to keep.
         only_successes: Keep only episodes that end in success; others are run but dropped.
         min_return: Keep only episodes that return at least this much.
-        seed: Seed of the episodes.
+        noise: Standard deviation of noise on each action, of which the range is [-1, 1].
+        seed: Seed of the episodes and of the noise.
         trust: Import the modules that a run from elsewhere names.
         latest: Take a run's newest policy instead of its incumbent.
     """
@@ -120,16 +123,16 @@ def demos_record_command(
     check_output(out)
     act, task = acting_policy(policy, task, trust=trust, latest=latest)
     spec = get_task(task)
-    good = _filter(only_successes, min_return)
-    kept, seeds, tried = _rollout_until(make_env(spec), act, good, episodes, seed)
+    wanted = _filter(only_successes, min_return), episodes, seed
+    kept, seeds, tried = _rollout_until(make_env(spec), noisy(act, noise, seed), *wanted)
     if len(kept) < episodes:
         raise UserError(
             f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask for "
             "fewer episodes or less of each."
         )
-    facts = {**provenance(), "task": task, "tried": tried, "seed": seed, SEEDS: seeds}
-    origin = {"env_id": spec.env_id, "env_kwargs": dict(spec.env_kwargs), "provenance": facts}
-    save_demos(out, demos_from_episodes(kept, **origin))
+    made = {"task": task, "tried": tried, "seed": seed, "noise": noise, SEEDS: seeds}
+    facts = {"env_kwargs": dict(spec.env_kwargs), "provenance": {**provenance(), **made}}
+    save_demos(out, demos_from_episodes(kept, env_id=spec.env_id, **facts))
     show(str(out), flatten(describe(load_demos(str(out)))))
 
 

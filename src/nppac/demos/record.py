@@ -2,10 +2,33 @@
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from nppac.demos.build import build_episode
 from nppac.demos.data import Demos
 from nppac.demos.metadata import ACTIONS, ENV_ID, NORMALISED
+from nppac.tasks.rollout import Act
 from nppac.types import Episode
+from nppac.utils.errors import UserError
+
+
+def noisy(act: Act, noise: float, seed: int) -> Act:
+    """A policy with Gaussian noise on its actions, inside the box; the same noise for a seed.
+
+    What a demonstrator does after small mistakes is what teaches to recover from them.
+    """
+    if not 0.0 <= noise <= 2.0:
+        raise UserError(f"'noise' is {noise:g}; actions are in [-1, 1], so give 0 to 2.")
+    if not noise:
+        return act
+    rng = np.random.default_rng(seed)
+
+    def acted(obs: np.ndarray) -> np.ndarray:
+        actions = act(obs)
+        drawn = actions + noise * rng.standard_normal(actions.shape)
+        return np.clip(drawn, -1.0, 1.0).astype(np.float32)
+
+    return acted
 
 
 def demos_from_episodes(

@@ -15,6 +15,7 @@ class CriticEnsemble(eqx.Module):
     """n independent critics Q_θ(s, a), their weights stacked in one network."""
 
     members: MLP
+    clip_actions: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -24,15 +25,18 @@ class CriticEnsemble(eqx.Module):
         action_dim: int,
         hidden: tuple[int, ...],
         layer_norm: bool = False,
+        clip_actions: bool = False,
     ) -> None:
         def member(k: PRNGKeyArray) -> MLP:
             inputs = obs_dim + action_dim
             return MLP(k, inputs, hidden, 1, CRITIC_LAST_BOUND, layer_norm=layer_norm)
 
         self.members = jax.vmap(member)(jax.random.split(key, n))
+        self.clip_actions = clip_actions
 
     def __call__(self, obs: Obs, action: Actions) -> Float[Array, "n *batch"]:
-        """Values of every member."""
+        """Values of every member; with `clip_actions` of the action that the environment takes."""
+        action = jnp.clip(action, -1.0, 1.0) if self.clip_actions else action
         inputs = jnp.concatenate([obs, action], axis=-1)
         if self.members.norms or len(self.members.weights) == 1:
             return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]

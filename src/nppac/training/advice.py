@@ -33,9 +33,17 @@ def stillness_warning(agent: Agent, row: Mapping[str, float | None]) -> str | No
     )
 
 
+def policy_waits(agent: Agent, updates: int) -> bool:
+    """Whether only the critics have learned so far."""
+    wait = getattr(agent, "critic_warmup_updates", 0)
+    return bool(wait) and updates <= wait
+
+
 def waiting_note(agent: Agent, updates: int) -> str:
     """Why the policy does not change yet; nothing once it does."""
-    wait = getattr(agent, "critic_warmup_updates", 0)
-    if not updates and wait:
+    if not policy_waits(agent, updates + 1):  # it is the next update that counts
+        return ""
+    if not updates:
         return "collecting first data"
-    return f"critics warm up, policy waits until update {wait:,}" if updates < wait else ""
+    wait = getattr(agent, "critic_warmup_updates", 0)
+    return f"critics warm up, policy waits until update {wait:,}"

@@ -12,6 +12,7 @@ from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation, evaluate_in
 from nppac.references.cache import remembering
 from nppac.tasks.rollout import collect, episode_seeds
+from nppac.training.advice import policy_waits
 from nppac.training.checkpoint import Progress, require_finite
 from nppac.training.incumbent import Incumbent, challenge, challenges_due
 from nppac.training.problem import Problem
@@ -51,7 +52,8 @@ def run_epoch(
     env_steps = run.progress.env_steps
     if is_due(env_steps, schedule, "eval_every"):
         row |= evaluation_row(evaluate_agent(problem, agent, schedule, seed, run.state))
-    if env_steps in challenges_due(schedule):
+    moved = not policy_waits(agent, run.progress.updates)
+    if moved and env_steps in challenges_due(schedule):
         setting = problem, agent, schedule, seed
         run = replace(run, incumbent=challenge(*setting, run.incumbent, run.state, env_steps))
     if schedule.challenges:

@@ -65,6 +65,9 @@ class ActorCritic(ABC):
     """Number of critics."""
     layer_norm: bool = False
     """Apply layer normalisation in the critics."""
+    clip_actions: bool = False
+    """Clip actions to the box before the critics judge them, as the environment does. Otherwise the
+    critics must learn that nothing changes beyond the box."""
     learning_rate: Positive = 3e-4
     """Adam's step size for every network."""
     weight_decay: NonNegative = 0.0
@@ -97,9 +100,8 @@ class ActorCritic(ABC):
         """Fresh networks; the target critics start as a copy of the critics (Algorithm 1)."""
         policy_key, critic_key = jax.random.split(key)
         policy = self.make_policy(policy_key, obs_dim, action_dim)
-        critic = CriticEnsemble(
-            critic_key, self.num_qs, obs_dim, action_dim, self.critic_hidden, self.layer_norm
-        )
+        sizes = self.num_qs, obs_dim, action_dim, self.critic_hidden
+        critic = CriticEnsemble(critic_key, *sizes, self.layer_norm, self.clip_actions)
         return Networks(
             policy=policy,
             critic=critic,
