@@ -127,8 +127,7 @@ def demos_record_command(
     kept, seeds, tried = _rollout_until(make_env(spec), noisy(act, noise, seed), *wanted)
     if len(kept) < episodes:
         raise UserError(
-            f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask for "
-            "fewer episodes or less of each."
+            f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask less."
         )
     made = {"task": task, "tried": tried, "seed": seed, "noise": noise, SEEDS: seeds}
     facts = {"env_kwargs": dict(spec.env_kwargs), "provenance": {**provenance(), **made}}
