@@ -9,12 +9,13 @@ from jaxtyping import install_import_hook
 
 COMPILED = {
     "JAX_COMPILATION_CACHE_DIR": str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"),
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.05",
-    "XLA_FLAGS": "--xla_backend_optimization_level=0",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
 }
 """Most of the tests' time is XLA's: its programs are shared by the workers, by the processes that
-tests start, and by the next run of the tests. To optimise them takes longer than to run them here;
-`make test-all` does, as users' programs do. JAX reads these names when it is imported."""
+tests start, and by the next run of the tests, however small they are. To optimise them, or to fuse
+them by way of MLIR, takes longer than to run them here; `make test-all` does both, as users'
+programs do. JAX reads these names when it is imported."""
 
 os.environ.update({name: os.environ.get(name, value) for name, value in COMPILED.items()})
 install_import_hook("nppac", "type_checker.checked")
