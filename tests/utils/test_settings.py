@@ -64,3 +64,8 @@ def test_data_come_back():
     made = Outer(count=3, inner=Inner(widths=(1, 2)))
     assert read_settings(Outer, plain_settings(made), "FILE") == made
     assert read_settings(Outer, {"count": 1e5}, "FILE").count == 100_000
+
+
+def test_a_setting_given_by_position_is_named_by_its_field():
+    with pytest.raises(UserError, match="'tau' is 2; it must be at most 1"):
+        Outer(1, 2)

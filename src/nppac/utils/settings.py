@@ -133,6 +133,8 @@ def _place(kind: object, loc: Sequence[int | str]) -> tuple[str, object]:
     owner = kind
     for part in loc:
         known = _names(kind)
+        if known and isinstance(part, int):  # given by its position
+            part = known[part]
         if isinstance(part, int) or part in known or (known and part == loc[-1]):
             names.append(str(part))
             owner = kind
