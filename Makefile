@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: train test test-all lint audit bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
-	$(BIN)/nppac train --task door --steps 15000 --out runs/door-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/nppac train --task door --steps 10000 --out runs/door-$$(date +%Y%m%d-%H%M%S)
 
 test: lint  ## everything that must hold, in a few minutes
 	$(BIN)/pytest -n 2
