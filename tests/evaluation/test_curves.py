@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from nppac.evaluation.curves import learning_curve, measured
+from nppac.evaluation.curves import episode_band, learning_curve, measured
 
 NAN = np.nan
 
@@ -35,3 +35,31 @@ def test_a_long_curve_is_thinned_with_both_of_its_ends():
     assert len(curve.steps) == 11
     assert (curve.steps[0], curve.steps[-1]) == (0, 999)
     assert curve.centre == pytest.approx(curve.steps)
+
+
+def evaluations(**columns):
+    return {name: np.array(values, float) for name, values in columns.items()}
+
+
+def test_one_runs_band_is_that_of_its_episodes():
+    run = evaluations(
+        eval_return_mean=[10, NAN, 20],
+        eval_return_std=[5, NAN, 0],
+        eval_success_any=[0.8, NAN, 1.0],
+        eval_episodes=[25, NAN, 100],
+    )
+    returns = episode_band(run, "eval_return_mean")
+    assert returns.centre.tolist() == [10, 20]
+    assert returns.low == pytest.approx([10 - 1.959964, 20])  # 1.96 standard errors of 5 / √25
+    assert returns.high == pytest.approx([10 + 1.959964, 20])
+    share = episode_band(run, "eval_success_any")
+    assert share.low == pytest.approx([0.60869, 0.96300], abs=1e-4)  # Wilson's
+    assert share.high[-1] == 1.0
+
+
+def test_a_column_without_episodes_has_no_band():
+    assert episode_band(evaluations(eval_return_mean=[1], eval_return_std=[1]), "kl") is None
+    run = evaluations(eval_return_mean=[1], eval_return_std=[1])
+    assert episode_band(run, "eval_return_mean") is None  # an older record
+    run |= evaluations(eval_episodes=[NAN])
+    assert episode_band(run, "eval_return_mean").centre.shape == (0,)

@@ -82,6 +82,24 @@ def test_methods_have_their_mean_over_seeds_a_band_and_a_legend_that_counts_them
     assert len(styles) >= 2
 
 
+def test_a_single_run_shows_how_sure_its_episodes_are(drawn):
+    run = metrics(
+        eval_return_mean=(10, NAN, 20), eval_return_std=(5, NAN, 5), eval_episodes=(25, NAN, 25)
+    )
+    (axis, _), (kl, _), _ = drawn({"nppac": [run]})
+    (band,) = axis.collections
+    ends = {(x, round(y, 2)) for x, y in band.get_paths()[0].vertices.tolist()}
+    assert ends == {(0, 8.04), (0, 11.96), (40, 18.04), (40, 21.96)}
+    assert not kl.collections
+
+
+def test_the_kl_of_a_policy_that_stays_put_looks_small(drawn):
+    _, (kl, _), _ = drawn({"nppac": [metrics(eval_return_mean=(1, 2, 3), kl=(0, 1e-6, 3e-6))]})
+    assert kl.get_ylim() == pytest.approx((0.0, 0.01), abs=1e-5)
+    _, (kl, _), _ = drawn({"nppac": [metrics(eval_return_mean=(1, 2, 3), kl=(0, 1, 3))]})
+    assert kl.get_ylim()[1] > 3
+
+
 def test_a_single_evaluation_is_a_point_that_can_be_seen(drawn):
     (_, lines), *_ = drawn({"nppac": [metrics(eval_return_mean=(1, NAN, NAN))]})
     assert lines["nppac (1 seed)"].get_marker() == "o"

@@ -202,7 +202,7 @@ def glorot(network: MLP, key: PRNGKeyArray, last: float) -> MLP:
 def imitation_weights(
     advantage: RowValues, inside: RowValues, scale: float, limit: float
 ) -> RowValues:
-    """W = min(exp(Ã / T), limit), with Ã the advantage standardised over the filled rows."""
+    """w = min(exp(Ã / T), limit), with Ã the advantage standardised over the filled rows."""
     advantage = standardised(advantage, inside, AWR_ADVANTAGE_EPSILON)
     return jnp.minimum(jnp.exp(advantage / scale), limit)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nppac.evaluation.curves import Metrics, measured
-from nppac.evaluation.metrics import METRICS_FILE, load_metrics
+from nppac.evaluation.metrics import METRICS_FILE, RETURN, SUCCESS, load_metrics
 from nppac.evaluation.statistics import (
     Interval,
     ThresholdSteps,
@@ -22,7 +22,6 @@ from nppac.utils.text import printable
 _Config = Mapping[str, object]
 """A run's configuration, as `config.json` holds it."""
 
-SUCCESS, RETURN = "eval_success_any", "eval_return_mean"
 MEASURES = {SUCCESS: "success at any step", RETURN: "return"}
 WATCHING = ("eval_every", "eval_envs", "checkpoint_every")
 """Settings that change neither what a run learns nor how well each evaluation measures it."""

@@ -6,7 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from nppac.evaluation.statistics import RESAMPLES, sample_efficiency
+from nppac.evaluation.metrics import EPISODES, RETURN, RETURN_STD
+from nppac.evaluation.statistics import (
+    RESAMPLES,
+    Band,
+    normal_interval,
+    sample_efficiency,
+    share_interval,
+)
 
 Metrics = Mapping[str, np.ndarray]
 """The columns of a run's `metrics.csv`."""
@@ -27,6 +34,20 @@ def measured(run: Metrics, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Steps and values where a run measured a column."""
     known = np.isfinite(run[column])
     return run["env_steps"][known], run[column][known]
+
+
+def episode_band(run: Metrics, column: str) -> Band | None:
+    """The 95 % interval of each evaluation over its episodes, where their number is known."""
+    if EPISODES not in run or not column.startswith("eval_"):
+        return None
+    known = np.isfinite(run[column]) & np.isfinite(run[EPISODES])
+    values, counts = run[column][known].tolist(), run[EPISODES][known].astype(int).tolist()
+    if column == RETURN:
+        deviations = run[RETURN_STD][known].tolist()
+        found = list(map(normal_interval, values, deviations, counts))
+    else:
+        found = list(map(share_interval, values, counts))
+    return Band(*np.array(found, float).reshape(-1, 3).T)
 
 
 def learning_curve(

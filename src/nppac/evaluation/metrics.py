@@ -13,6 +13,8 @@ from nppac.utils.errors import UserError
 from nppac.utils.files import append_durably, write_atomically
 
 METRICS_FILE = "metrics.csv"
+SUCCESS, RETURN, RETURN_STD = "eval_success_any", "eval_return_mean", "eval_return_std"
+EPISODES = "eval_episodes"
 
 COLUMNS = (
     "env_steps",

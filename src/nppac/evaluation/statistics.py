@@ -85,6 +85,14 @@ def mean_interval(values: Float[np.ndarray, "n"], confidence: float = CONFIDENCE
     return bootstrap_interval(values[:, None], lambda x: np.mean(x, axis=-1), confidence=confidence)
 
 
+def normal_interval(
+    mean: float, deviation: float, count: int, confidence: float = CONFIDENCE
+) -> Interval:
+    """The mean of so many episodes and its interval by the normal approximation."""
+    half = float(ndtri(0.5 + 0.5 * confidence)) * deviation / math.sqrt(count)
+    return Interval(mean, mean - half, mean + half)
+
+
 def share_interval(share: float, count: int, confidence: float = CONFIDENCE) -> Interval:
     """A share of so many episodes and its Wilson interval, which is sound near 0 and 1 too."""
     z = float(ndtri(0.5 + 0.5 * confidence))

@@ -22,7 +22,7 @@ def normal_sample(key: PRNGKeyArray, loc: Actions, scale: Actions) -> Actions:
 
 
 def normal_log_prob(action: Actions, loc: Actions, scale: Actions) -> LogProbs:
-    """Log N(a; loc, scale²)."""
+    """log N(a; loc, scale²)."""
     standardised = (action - loc) / scale
     return jnp.sum(-0.5 * standardised**2 - jnp.log(scale) - LOG_SQRT_2PI, axis=-1)
 
@@ -39,7 +39,7 @@ def mean_kl(loc: Actions, loc_0: Actions, scale_0: Actions) -> LogProbs:
 
 
 def laplace_log_prob(action: Actions, loc: Actions, scale: Actions) -> LogProbs:
-    """Log Laplace(a; loc, b) = -|a - loc| / b - log 2b."""
+    """log Laplace(a; loc, b) = -|a - loc| / b - log 2b."""
     return jnp.sum(-jnp.abs(action - loc) / scale - jnp.log(2.0 * scale), axis=-1)
 
 
@@ -53,12 +53,12 @@ def uniform_log_prob(action: Actions) -> LogProbs:
 
 
 def tanh_correction(action: Actions) -> LogProbs:
-    """Log |det da/du| of a = tanh(u): Σ log(1 - a² + 1e-6)."""
+    """log |det da/du| of a = tanh(u): Σ log(1 - a² + 1e-6)."""
     return jnp.sum(jnp.log1p(TANH_EPSILON - action**2), axis=-1)
 
 
 def reference_log_prob(family: Family, stats: ReferenceStats, action: Actions) -> LogProbs:
-    """Log π0(a|s) of a reference of the given family with the given statistics."""
+    """log π0(a|s) of a reference of the given family with the given statistics."""
     if family == "normal":
         return normal_log_prob(action, stats.loc, stats.scale)
     if family == "laplace":

@@ -38,7 +38,7 @@ class Policy(eqx.Module):
 
     @abstractmethod
     def log_prob(self, obs: Obs, action: Actions) -> LogProbs:
-        """Log π(a|s) of a given action."""
+        """log π(a|s) of a given action."""
 
     @abstractmethod
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
@@ -69,7 +69,7 @@ class TanhNormalPolicy(Policy):
         return loc_and_scale(self.trunk, obs)
 
     def mode(self, obs: Obs) -> Actions:
-        """Return tanh μ(s)."""
+        """tanh μ(s)."""
         return jnp.tanh(self.loc_scale(obs)[0])
 
     def log_prob(self, obs: Obs, action: Actions) -> LogProbs:
@@ -85,7 +85,7 @@ class TanhNormalPolicy(Policy):
         return action, normal_log_prob(unsquashed, loc, scale) - tanh_correction(action)
 
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
-        """Return tanh(μ(s) + noise · σ(s) ε)."""
+        """tanh(μ(s) + noise · σ(s) ε)."""
         loc, scale = self.loc_scale(obs)
         return jnp.tanh(normal_sample(key, loc, noise * scale))
 
@@ -107,7 +107,7 @@ class GaussianPolicy(Policy):
         return action, normal_log_prob(action, loc, scale)
 
     def explore(self, obs: Obs, key: PRNGKeyArray, noise: float) -> Actions:
-        """Return μ(s) + noise · σ ε."""
+        """μ(s) + noise · σ ε."""
         loc, scale = self.loc_scale(obs)
         return normal_sample(key, loc, noise * scale)
 

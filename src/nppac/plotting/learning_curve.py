@@ -7,9 +7,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from nppac.evaluation.compare import SUCCESS, measure_column
-from nppac.evaluation.curves import Metrics, learning_curve, measured
+from nppac.evaluation.compare import measure_column
+from nppac.evaluation.curves import Curve, Metrics, episode_band, learning_curve, measured
+from nppac.evaluation.metrics import SUCCESS
 from nppac.plotting.style import line_style, save_figure, seeds_label
+
+SMALLEST_KL_SHOWN = 0.01
+"""The KL axis reaches this high at least, so that a policy that stays put looks as if it did."""
 
 
 def draw_learning_curves(
@@ -17,7 +21,8 @@ def draw_learning_curves(
 ) -> None:
     """Three panels against environment steps.
 
-    A bold line is a method's interquartile mean, its band the 95 % interval, a thin line a run.
+    A bold line is a method's interquartile mean, its band the 95 % interval over runs, a thin line
+    a run. The band of a method with one run is the interval over the episodes of each evaluation.
     """
     column = measure_column([run for group in methods.values() for run in group])
     panels = [
@@ -35,6 +40,7 @@ def draw_learning_curves(
         axis.grid(alpha=0.3)
     if column == SUCCESS:
         axes[0].set_ylim(-0.02, 1.02)
+    axes[1].set_ylim(min(0.0, axes[1].get_ylim()[0]), max(SMALLEST_KL_SHOWN, axes[1].get_ylim()[1]))
     axes[2].set_yscale("log")
     if len(methods) > 1 or any(len(group) > 1 for group in methods.values()):
         axes[0].legend()
@@ -49,8 +55,10 @@ def _draw(
     if curve.runs > 1:
         for run in runs:
             axis.plot(*measured(run, column), color=colour, lw=0.7, alpha=0.4)
-        if np.isfinite(curve.low).any():
-            axis.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
+    elif len(runs) == 1 and (band := episode_band(runs[0], column)) is not None:
+        curve = Curve(curve.steps, *band, runs=1)
+    if np.isfinite(curve.low).any():
+        axis.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
     marker = "o" if len(curve.steps) == 1 else ""  # one point makes no line
     plain = name.replace("$", r"\$")  # in a legend dollars would begin a formula
     label = seeds_label(plain, curve.runs or len(runs))

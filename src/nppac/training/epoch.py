@@ -10,6 +10,7 @@ from nppac.agents.base import Agent, CalibratedAgent, ReplayAgent, State
 from nppac.agents.replay import Replay, insert
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation, evaluate_in
+from nppac.evaluation.metrics import EPISODES
 from nppac.references.cache import remembering
 from nppac.tasks.rollout import collect, episode_seeds
 from nppac.training.advice import policy_waits
@@ -132,6 +133,7 @@ def evaluation_row(evaluation: Evaluation) -> MetricsPart:
         "eval_return_std": evaluation.return_std,
         "eval_success_any": evaluation.success_any,
         "eval_success_end": evaluation.success_end,
+        EPISODES: len(evaluation.returns),
     }
 
 

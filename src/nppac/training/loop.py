@@ -16,7 +16,8 @@ from nppac.agents.base import Agent, State
 from nppac.agents.replay import empty_replay, insert
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation
-from nppac.evaluation.metrics import METRICS_FILE, append_row, load_metrics, rewind
+from nppac.evaluation.metrics import EPISODES, METRICS_FILE, append_row, load_metrics, rewind
+from nppac.evaluation.statistics import normal_interval, share_interval
 from nppac.training.advice import penalty_warning, stillness_warning, waiting_note
 from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
 from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE
@@ -138,6 +139,7 @@ def _own_columns(problem: Problem, agent: Agent, schedule: Schedule) -> tuple[st
     values = ("value_return", "value_bias", "value_error")
     tests = ("incumbent_from", "test_steps")
     return (
+        EPISODES,
         "reward_per_step",
         *(values if isinstance(agent, ValuedAgent) else ()),
         *(tests if schedule.challenges else ()),
@@ -173,13 +175,22 @@ def _counters(progress: Progress) -> dict[str, float]:
     }
 
 
+def _evaluation_text(row: Mapping[str, float | None]) -> str:
+    """An evaluation with its 95 % interval over episodes."""
+    count, success = int(row[EPISODES] or 0), row.get("eval_success_any")
+    if success is not None:
+        share = share_interval(success, count)
+        return f"success {share.estimate:.0%} ({share.low:.0%} to {share.high:.0%})"
+    mean, deviation = row["eval_return_mean"] or 0.0, row["eval_return_std"] or 0.0
+    interval = normal_interval(mean, deviation, count)
+    return f"return {mean:,.0f} ({interval.low:,.0f} to {interval.high:,.0f})"
+
+
 def _status(row: Mapping[str, float | None], note: str) -> str:
     """Success or return, KL and rate, for the progress bar, and why nothing changes yet."""
     parts = [note] if note else []
-    if row.get("eval_success_any") is not None:
-        parts.append(f"success {row['eval_success_any']:.0%}")
-    elif row.get("eval_return_mean") is not None:
-        parts.append(f"return {row['eval_return_mean']:.0f}")
+    if row.get(EPISODES):
+        parts.append(_evaluation_text(row))
     else:
         parts.append(f"train return {row['train_return_mean']:.3g}")
     if "kl" in row:

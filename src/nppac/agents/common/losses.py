@@ -19,7 +19,7 @@ def soft_target(
     temperature: Scalar | float,
     discount: float,
 ) -> Values:
-    """Y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])."""
+    """y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])."""
     return reward + discount * discount_mask * (next_q - temperature * next_log_ratio)
 
 
@@ -39,7 +39,7 @@ def temperature_loss(log_temperature: Scalar, log_ratio: Values, target_kl: floa
 
 
 def td_target(reward: Values, discount_mask: Values, next_q: Values, discount: float) -> Values:
-    """Y = r + γ m Q̄(s', a')."""
+    """y = r + γ m Q̄(s', a')."""
     return reward + discount * discount_mask * next_q
 
 
@@ -49,7 +49,7 @@ def imitation_loss(log_prob: Values, mask: Values) -> Scalar:
 
 
 def advantage_weights(advantage: Values, scale: float, limit: float | None) -> Values:
-    """W = softmax(min(A, c) / λ) over the batch."""
+    """w = softmax(min(A, c) / λ) over the batch."""
     limited = advantage if limit is None else jnp.minimum(advantage, limit)
     return jax.nn.softmax(limited / scale)
 

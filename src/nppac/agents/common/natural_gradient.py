@@ -35,7 +35,7 @@ def log_likelihood(
 def fisher_product(
     policy: LinearPolicy, obs: Float[AnyArray, "rows o"], weights: RowValues, damping: float
 ) -> MatrixProduct:
-    """V ↦ (F + c I) v, where F = ∇² E_s[KL(π_new(·|s) ‖ π(·|s))] at π_new = π."""
+    """v ↦ (F + c I) v, where F = ∇² E_s[KL(π_new(·|s) ‖ π(·|s))] at π_new = π."""
     old = policy.loc_scale(obs)
 
     def kl(new: LinearPolicy) -> Scalar:

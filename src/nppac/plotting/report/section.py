@@ -7,8 +7,6 @@ import numpy as np
 
 from nppac.evaluation.compare import (
     MEASURES,
-    RETURN,
-    SUCCESS,
     Standing,
     default_threshold,
     evaluation_summary,
@@ -17,6 +15,7 @@ from nppac.evaluation.compare import (
     standings,
 )
 from nppac.evaluation.curves import Curve, Metrics, learning_curve, measured
+from nppac.evaluation.metrics import RETURN, SUCCESS
 from nppac.evaluation.statistics import performance_profile
 from nppac.plotting.report.chart import LONGEST, Chart, draw_chart
 from nppac.plotting.report.records import Record

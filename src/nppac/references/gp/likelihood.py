@@ -58,7 +58,7 @@ def _spectrum(k: Float[Array, "n n"], m: Float[Array, "d d"], y: Float[Array, "n
 def spectral_log_likelihood(
     k: Float[Array, "n n"], m: Float[Array, "d d"], y: Float[Array, "n d"]
 ) -> Float[Array, ""]:
-    """Return log N(vec y; 0, K ⊗ M + I) = -½ Σ Z∘G - ½ Σ log E - (N·d/2) log 2π."""
+    """log N(vec y; 0, K ⊗ M + I) = -½ Σ Z∘G - ½ Σ log E - (N·d/2) log 2π."""
     return _forward(k, m, y)[0]
 
 
@@ -93,7 +93,7 @@ spectral_log_likelihood.defvjp(_forward, _backward)
 def log_marginal_likelihood(
     params: GPParams, kernel: str, obs: Float[Array, "n o"], actions: Float[Array, "n d"]
 ) -> Float[Array, ""]:
-    """Return log p(A | S̄): the whitened likelihood minus (N/2) log det D.
+    """log p(A | S̄): the whitened likelihood minus (N/2) log det D.
 
     Differentiable in `params`; centre `obs` first, and run it in float64.
     """

@@ -6,6 +6,7 @@ of both, with one stop, leaves the mean unfinished, because the variance overfit
 """
 
 import math
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
@@ -124,10 +125,10 @@ def fit_members(
             running = [run for run in runs if run.active]
             if not running:
                 break
-            # The first one compiles for all: threads would each do it again.
-            run_all = pool.map if epoch > 1 else map
-            for _ in run_all(partial(MemberFit.step, rate=rate), running):
-                pass
+            step = partial(MemberFit.step, rate=rate)
+            if epoch == 1:
+                step(running.pop(0))  # compiles for all: threads would each do it again
+            deque(pool.map(step, running), maxlen=0)
             advance(epoch, f"validation NLL {np.mean([run.nll for run in runs]):.3f}")
     _check_trained(runs)
     return [run.result() for run in runs]
