@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from nppac.demos import demos_from_episodes, load_demos, save_demos
-from nppac.demos.record import noisy
+from nppac.demos.record import noisy, with_intended_actions
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 
@@ -58,3 +58,12 @@ def test_noise_is_that_of_the_seed_and_stays_in_the_box():
 def test_noise_that_makes_no_sense_is_refused(noise):
     with pytest.raises(UserError, match="'noise' is"):
         noisy(lambda obs: obs, noise, seed=0)
+
+
+def test_intended_actions_take_the_place_of_disturbed_ones():
+    episode = make_episode(4, 0)
+    found = with_intended_actions(episode, lambda obs: 3.0 * obs[:, :1])
+    expected = np.clip(3.0 * episode.observations[:4, :1], -1.0, 1.0)
+    np.testing.assert_array_equal(found.actions, expected.astype(np.float32))
+    np.testing.assert_array_equal(found.observations, episode.observations)
+    assert found.rewards is episode.rewards

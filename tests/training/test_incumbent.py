@@ -42,6 +42,7 @@ def test_a_better_policy_takes_the_place_of_a_poor_reference(monkeypatch):
     assert (found.state, found.env_steps, found.promotions) == (NEWEST, 40, 1)
     assert found.scores == ()
     assert found.test_steps > 0
+    assert np.mean(found.differences) > 0
 
 
 def test_a_worse_policy_does_not_and_costs_few_episodes(monkeypatch):
@@ -50,6 +51,8 @@ def test_a_worse_policy_does_not_and_costs_few_episodes(monkeypatch):
     assert found.state is None
     assert found.promotions == 0
     assert module.FEWEST_EPISODES <= len(found.scores) <= module.FEWEST_EPISODES + 1
+    assert len(found.differences) == len(found.scores)
+    assert np.mean(found.differences) < 0
 
 
 def test_a_policy_that_has_not_moved_costs_one_block(monkeypatch):
@@ -59,6 +62,7 @@ def test_a_policy_that_has_not_moved_costs_one_block(monkeypatch):
     assert found.state is None
     assert len(found.scores) == 2
     assert found.challenges == 1
+    assert found.differences == ()
 
 
 def test_the_incumbents_episodes_serve_for_every_challenger_of_its_time(monkeypatch):
@@ -68,6 +72,7 @@ def test_the_incumbents_episodes_serve_for_every_challenger_of_its_time(monkeypa
     again = challenge(problem, AGENT, TESTED, 0, first, NEWEST, 80)
     assert again.scores == first.scores
     assert again.challenges == 2
+    assert again.differences == first.differences  # of its own test alone
     assert again.test_steps - first.test_steps < first.test_steps
 
 
@@ -141,3 +146,7 @@ def test_a_run_ends_with_fresh_episodes_of_its_reference_and_its_policy(finished
     assert fresh["newest"] != fresh["reference"]
     assert summary["incumbent"]["env_steps"] == 0
     assert summary["incumbent"]["test_steps"] > 0
+    test = summary["incumbent"]["last_test"]
+    mean, low, high = test["difference"]
+    assert test["episodes"] >= 1
+    assert low <= mean <= high <= 0

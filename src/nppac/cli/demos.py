@@ -28,7 +28,7 @@ from nppac.demos import (
 )
 from nppac.demos.data import SEEDS
 from nppac.demos.for_task import load_task_demos
-from nppac.demos.record import noisy
+from nppac.demos.record import noisy, with_intended_actions
 from nppac.demos.relabel import By, Relabelled, default_by
 from nppac.deploy.acting import acting_policy
 from nppac.deploy.run_result import EVALUATION_SEED
@@ -101,6 +101,7 @@ def demos_record_command(
     only_successes: bool = False,
     min_return: Annotated[float | None, tyro.conf.arg(metavar="RETURN")] = None,
     noise: float = 0.0,
+    intended_actions: bool = False,
     seed: int = EVALUATION_SEED,
     trust: bool = False,
     latest: bool = False,
@@ -115,6 +116,7 @@ def demos_record_command(
         only_successes: Keep only episodes that end in success; others are run but dropped.
         min_return: Keep only episodes that return at least this much.
         noise: Standard deviation of noise on each action, of which the range is [-1, 1].
+        intended_actions: Keep what the policy intended at each state instead of its noisy action.
         seed: Seed of the episodes and of the noise.
         trust: Import the modules that a run from elsewhere names.
         latest: Take a run's newest policy instead of its incumbent.
@@ -129,7 +131,10 @@ def demos_record_command(
         raise UserError(
             f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask less."
         )
-    made = {"task": task, "tried": tried, "seed": seed, "noise": noise, SEEDS: seeds}
+    if intended_actions:
+        kept = [with_intended_actions(episode, act) for episode in kept]
+    made = {"task": task, "tried": tried, "seed": seed, SEEDS: seeds}
+    made |= {"noise": noise, "intended_actions": intended_actions}
     facts = {"env_kwargs": dict(spec.env_kwargs), "provenance": {**provenance(), **made}}
     save_demos(out, demos_from_episodes(kept, env_id=spec.env_id, **facts))
     show(str(out), flatten(describe(load_demos(str(out)))))

@@ -1,6 +1,7 @@
 """Demonstrations from episodes that were just rolled out."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,16 @@ def noisy(act: Act, noise: float, seed: int) -> Act:
         return np.clip(drawn, -1.0, 1.0).astype(np.float32)
 
     return acted
+
+
+def with_intended_actions(episode: Episode, act: Act) -> Episode:
+    """The episode with what a deterministic policy intended at each state, in place of what it did.
+
+    Disturbed states with undisturbed actions teach to recover without teaching the disturbance
+    (Laskey et al., 2017: DART).
+    """
+    intended = np.asarray(act(episode.observations[: len(episode)]), np.float32)
+    return replace(episode, actions=np.clip(intended, -1.0, 1.0))
 
 
 def demos_from_episodes(

@@ -162,9 +162,10 @@ def _incumbent(path: str | Path, state: State, arrays: dict[str, np.ndarray]) ->
     steps, challenges, promotions, test_steps = (
         int(arrays[f"incumbent/{name}"]) for name in INCUMBENT_COUNTS
     )
-    scores, returns = (tuple(arrays[f"incumbent/{name}"].tolist()) for name in INCUMBENT_SERIES)
+    stored = (arrays.get(f"incumbent/{name}", np.zeros(0)) for name in INCUMBENT_SERIES)
+    series = (tuple(column.tolist()) for column in stored)  # older checkpoints lack the last
     unit = float(arrays["incumbent/unit"])
-    return Incumbent(networks, steps, challenges, promotions, test_steps, unit, scores, returns)
+    return Incumbent(networks, steps, challenges, promotions, test_steps, unit, *series)
 
 
 def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:

@@ -14,7 +14,7 @@ from nppac.utils.errors import UserError
 MOST_COUNTED = 2**62
 PROGRESS_COUNTS = ("epoch", "env_steps", "episodes", "updates")
 INCUMBENT_COUNTS = ("env_steps", "challenges", "promotions", "test_steps")
-INCUMBENT_SERIES = ("scores", "returns")
+INCUMBENT_SERIES = ("scores", "returns", "differences")
 REPLAY_COUNTS = ("position", "size")
 _COUNTS = {
     *(f"progress/{name}" for name in PROGRESS_COUNTS),

@@ -44,6 +44,8 @@ class Incumbent:
     """Its scores in the first episodes of its tests: they serve for every challenger."""
     returns: tuple[float, ...] = ()
     """Its returns there."""
+    differences: tuple[float, ...] = ()
+    """How much better the challenger was than the incumbent in each episode of the last test."""
 
     def policy(self, agent: Agent, query: ReferenceQuery) -> Act:
         """What it does."""
@@ -66,7 +68,7 @@ def challenge(
     The incumbent's own episodes are kept: they say nothing of a challenger, so that each new one
     may be compared with them. One that has won was chosen by them, and begins with fresh ones.
     """
-    incumbent = replace(incumbent, challenges=incumbent.challenges + 1)
+    incumbent = replace(incumbent, challenges=incumbent.challenges + 1, differences=())
     error_rate = error_rate_of(incumbent.challenges, schedule.error_rate)
     seeds = episode_seeds(seed, f"challenge {incumbent.promotions}")
     policy = greedy_policy(agent, state, problem.reference)
@@ -81,7 +83,9 @@ def challenge(
         scores = [score_of(episode) for episode in episodes]
         if not test.episodes and [return_of(e) for e in episodes] == [*incumbent.returns[block]]:
             return incumbent  # the policy has not moved yet
-        test = test.updated(np.subtract(scores, incumbent.scores[block]).tolist())
+        found = np.subtract(scores, incumbent.scores[block]).tolist()
+        test = test.updated(found)
+        incumbent = replace(incumbent, differences=(*incumbent.differences, *found))
         if test.is_better(error_rate):
             return _succeeded_by(state, env_steps, incumbent)
         if test.episodes >= FEWEST_EPISODES and test.mean <= 0.0:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
+from nppac.evaluation.statistics import mean_interval
 from nppac.training.config import RunConfig
 from nppac.training.epoch import Run
 from nppac.utils.errors import UserError
@@ -46,7 +47,11 @@ def run_summary(
     }
 
 
-def _incumbent_facts(run: Run) -> dict[str, int]:
-    """When the run's policy was chosen, and what it took."""
+def _incumbent_facts(run: Run) -> dict[str, object]:
+    """When the run's policy was chosen, what it took, and what the last test saw."""
     names = ("env_steps", "challenges", "promotions", "test_steps")
-    return {name: getattr(run.incumbent, name) for name in names}
+    facts: dict[str, object] = {name: getattr(run.incumbent, name) for name in names}
+    seen = np.array(run.incumbent.differences)
+    if len(seen):
+        facts["last_test"] = {"episodes": len(seen), "difference": list(mean_interval(seen))}
+    return facts
