@@ -165,6 +165,7 @@ def test_threads_are_bounded_while_a_command_runs(monkeypatch, words):
 
 PROBE = """
 import os
+import sys
 import jax.numpy as jnp
 import numpy as np
 from threadpoolctl import threadpool_info
@@ -174,19 +175,31 @@ def policy(obs):
     names = [open(f"/proc/self/task/{task}/comm").read() for task in os.listdir("/proc/self/task")]
     blas = [pool["num_threads"] for pool in threadpool_info()]
     print("THREADS", sum("Eigen" in name for name in names), max(blas))
+    print("DRAWS", "matplotlib" in sys.modules)
     return np.zeros((len(obs), 2)), np.ones((len(obs), 2))
 """
 
 
-def test_a_process_of_its_own_starts_no_more_threads_than_asked(tmp_path, demos):
-    (tmp_path / "probe.py").write_text(PROBE)
-    path = os.pathsep.join([str(tmp_path), *sys.path])
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory, demos):
+    """What a policy sees of the process that asks it."""
+    folder = tmp_path_factory.mktemp("probe")
+    (folder / "probe.py").write_text(PROBE)
+    path = os.pathsep.join([str(folder), *sys.path])
     words = ["fit", "--task", TASK, "--demos", demos, "--reference", "probe:policy"]
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "nppac", *words, "--threads", "1"],
         env={**os.environ, "PYTHONPATH": path},
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
     )
-    assert "THREADS 1 1" in done.stdout, done.stderr
+
+
+def test_a_process_of_its_own_starts_no_more_threads_than_asked(probed):
+    assert "THREADS 1 1" in probed.stdout, probed.stderr
+
+
+def test_matplotlib_which_takes_long_to_import_is_left_to_those_who_draw(probed):
+    assert "DRAWS False" in probed.stdout, probed.stderr
