@@ -27,9 +27,10 @@ them by way of MLIR, or to divide them among threads takes longer than to run th
 noting for each operation which lines of Python it came from. `make test-all` optimises, as users'
 programs do. JAX reads these names when it is imported."""
 GARBAGE = (50_000, 10, 10)
-"""When Python looks for garbage: tracing allocates so much that it would look all the time."""
+"""When Python looks for garbage: to import and to trace allocates so much that it always would."""
 
 os.environ.update({name: os.environ.get(name, value) for name, value in COMPILED.items()})
+gc.set_threshold(*GARBAGE)
 install_import_hook("nppac", "type_checker.checked")
 
 
@@ -37,7 +38,6 @@ def pytest_collection_finish():
     """Modules live as long as the tests: whoever looks for garbage need not look at them."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*GARBAGE)
 
 
 @pytest.fixture(autouse=True)
