@@ -33,6 +33,14 @@ PRETRAINING = {
     "rlpd": ["--random-steps", "1000", "--warmup-steps", "1000"],
 }
 """Less than the presets' work before the first update; the same in both trees."""
+ONLY_NEWER = {
+    **{method: ["--no-normalise-values"] for method in KL_METHODS},
+    "nppac-anchored": [
+        *("--no-normalise-values", "--no-clip-actions"),
+        *("--min-unit", "0", "--train-episode-steps", "None"),
+    ],
+}
+"""Switches off what the newer tree's presets turn on and the older tree does not know."""
 
 
 def main() -> None:
@@ -127,7 +135,7 @@ def compare_runs(
     words += [*PRETRAINING.get(method, []), "--out", str(outs["before"])]
     config = str(outs["before"] / "config.json")
     new = ["--config", config, "--challenges", "0", "--out", str(outs["after"])]
-    new += ["--no-normalise-values"] if method in KL_METHODS else []
+    new += ONLY_NEWER.get(method, [])
     for out in outs.values():
         shutil.rmtree(out, ignore_errors=True)
     seconds = {
