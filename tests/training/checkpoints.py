@@ -50,7 +50,9 @@ def trained_state():
     return run_updates(AGENT, state, ring(60, 8), KEY, 20, 16, "normal")[0]
 
 
+@cache
 def fresh_state():
+    """What a checkpoint is read into; nothing changes it."""
     return AGENT.init(jax.random.key(99), OBS_DIM, ACTION_DIM)
 
 

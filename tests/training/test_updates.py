@@ -1,5 +1,6 @@
 from dataclasses import dataclass, replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -154,6 +155,10 @@ def test_pretraining_that_diverges_is_named():
         pretrain(Tally(), jnp.float32(1e7), pretraining_set(16), KEY, 1, 8, "normal")
 
 
+drawn = eqx.filter_jit(draw_batch)
+"""As in training; drawn as it is, every operation would be a program of its own."""
+
+
 def demonstrated(rows=5):
     """A replay that is told from the other by its rewards, which are negative."""
     replay = make_replay(rows)
@@ -161,14 +166,14 @@ def demonstrated(rows=5):
 
 
 def test_a_minibatch_has_its_demonstrations_behind_its_replayed_rows():
-    batch = draw_batch(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
+    batch = drawn(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
     assert batch.obs.shape == (9, OBS_DIM)
     np.testing.assert_array_equal(batch.reward < 0, [False] * 6 + [True] * 3)
     assert set(np.asarray(batch.reward[6:]).tolist()) <= {-1.0, -2.0, -3.0, -4.0, -5.0}
 
 
 def test_several_minibatches_have_an_axis_of_their_own_and_rows_of_their_own():
-    batch = draw_batch(make_replay(), demonstrated(), KEY, BatchSpec(6, 3, minibatches=4))
+    batch = drawn(make_replay(), demonstrated(), KEY, BatchSpec(6, 3, minibatches=4))
     assert batch.obs.shape == (4, 9, OBS_DIM)
     np.testing.assert_array_equal(batch.reward < 0, [[False] * 6 + [True] * 3] * 4)
     assert len({tuple(row) for row in np.asarray(batch.reward).tolist()}) == 4
@@ -178,24 +183,24 @@ def test_several_minibatches_have_an_axis_of_their_own_and_rows_of_their_own():
     ("demos", "spec"), [(None, BatchSpec(6, 3)), (demonstrated(), BatchSpec(6))]
 )
 def test_a_minibatch_without_demonstrations(demos, spec):
-    batch = draw_batch(make_replay(), demos, KEY, spec)
+    batch = drawn(make_replay(), demos, KEY, spec)
     assert batch.reward.shape == (6,)
     assert (batch.reward >= 0).all()
     assert batch.n_step is None
 
 
 def test_replayed_rows_do_not_depend_on_the_demonstrations():
-    alone = draw_batch(make_replay(), None, KEY, BatchSpec(6))
-    mixed = draw_batch(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
+    alone = drawn(make_replay(), None, KEY, BatchSpec(6))
+    mixed = drawn(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
     np.testing.assert_array_equal(mixed.reward[:6], alone.reward)
-    other = draw_batch(make_replay(), demonstrated(), jax.random.key(1), BatchSpec(6, 3))
+    other = drawn(make_replay(), demonstrated(), jax.random.key(1), BatchSpec(6, 3))
     assert not np.array_equal(mixed.reward, other.reward)
 
 
 @pytest.mark.parametrize("minibatches", [None, 1, 2])
 def test_a_minibatch_that_looks_ahead(minibatches):
     spec = BatchSpec(6, 3, minibatches=minibatches, n_step=2, discount=0.5)
-    batch = draw_batch(make_replay(), demonstrated(), KEY, spec)
+    batch = drawn(make_replay(), demonstrated(), KEY, spec)
     leading = (9,) if minibatches is None else (minibatches, 9)
     assert batch.n_step.reward.shape == batch.n_step.discount.shape == leading
     assert batch.n_step.obs.shape == (*leading, OBS_DIM)
