@@ -33,6 +33,14 @@ PRETRAINING = {
     "rlpd": ["--random-steps", "1000", "--warmup-steps", "1000"],
 }
 """Less than the presets' work before the first update; the same in both trees."""
+ONLY_NEWER = {
+    **{method: ["--no-normalise-values"] for method in KL_METHODS},
+    "nppac-anchored": [
+        *("--no-normalise-values", "--no-clip-actions"),
+        *("--min-unit", "0", "--train-episode-steps", "None"),
+    ],
+}
+"""Switches off what the newer tree's presets turn on and the older tree does not know."""
 
 
 def main() -> None:
@@ -48,7 +56,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="file for the record; added to")
     found = parser.parse_args()
     trees = {"before": found.before.resolve(), "after": found.after.resolve()}
-    entry: dict[str, object] = {}
+    entry: dict[str, dict[str, object]] = {}
     if any(map(needs_gp, found.methods)):
         fits = {name: fit(tree, name, found) for name, tree in trees.items()}
         exact = {name: fit_exactly(tree, name, found) for name, tree in trees.items()}
@@ -127,7 +135,7 @@ def compare_runs(
     words += [*PRETRAINING.get(method, []), "--out", str(outs["before"])]
     config = str(outs["before"] / "config.json")
     new = ["--config", config, "--challenges", "0", "--out", str(outs["after"])]
-    new += ["--no-normalise-values"] if method in KL_METHODS else []
+    new += ONLY_NEWER.get(method, [])
     for out in outs.values():
         shutil.rmtree(out, ignore_errors=True)
     seconds = {
@@ -169,15 +177,22 @@ def shown(words: list[str], work: Path) -> str:
     return " ".join(Path(word).name if "/" in word else word for word in words)
 
 
-def add_to_record(path: Path, trees: dict[str, Path], task: str, entry: dict[str, object]) -> None:
-    record = json.loads(path.read_text()) if path.exists() else {"commits": {}, "tasks": {}}
-    for name, tree in trees.items():
-        done = subprocess.run(
-            ["git", "-C", str(tree), "rev-parse", "HEAD"], check=True, capture_output=True
-        )
-        record["commits"][name] = done.stdout.decode().strip()
+def commit_of(tree: Path) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(tree), "rev-parse", "HEAD"], check=True, capture_output=True
+    )
+    return done.stdout.decode().strip()
+
+
+def add_to_record(
+    path: Path, trees: dict[str, Path], task: str, entry: dict[str, dict[str, object]]
+) -> None:
+    """Each comparison with its own commits: the record is added to as the trees go on."""
+    record = json.loads(path.read_text()) if path.exists() else {"tasks": {}}
+    commits = {name: commit_of(tree) for name, tree in trees.items()}
     record["threads"] = ONE_THREAD
-    record["tasks"].setdefault(task, {}).update(entry)
+    compared = {name: {**found, "commits": commits} for name, found in entry.items()}
+    record["tasks"].setdefault(task, {}).update(compared)
     path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
 

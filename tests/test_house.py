@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src" / "nppac").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MOST_LINES_OF_A_MODULE = 250
 MOST_LINES_OF_A_FUNCTION = 40
 MOST_ANY = 25
@@ -51,6 +52,11 @@ def test_modules_and_functions_are_small(path):
         if isinstance(node, FUNCTIONS) and node.end_lineno is not None
     }
     assert {k: v for k, v in long.items() if v > MOST_LINES_OF_A_FUNCTION} == {}
+
+
+def test_modules_of_tests_are_small_too():
+    lengths = {path.name: len(path.read_text().splitlines()) for path in TESTS}
+    assert {k: v for k, v in lengths.items() if v > MOST_LINES_OF_A_MODULE} == {}
 
 
 def test_any_appears_only_where_a_library_forces_it():

@@ -137,9 +137,9 @@ def test_the_policy_moves_to_the_priors_valued_actions():
 
 def test_the_temperature_falls_while_the_improvement_is_too_timid():
     for log_eta, falls in ((6.0, True), (-9.0, False)):
-        agent = small_agent(log_temperature=log_eta)
-        state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-        after, info = agent.update(state, make_batch_ahead(), KEY, "uniform")
+        state = small_agent(log_temperature=log_eta).init(KEY, OBS_DIM, ACTION_DIM)
+        # The setting is in the state: one program learns from either.
+        after, info = small_agent().update(state, make_batch_ahead(), KEY, "uniform")
         assert (float(info["kl"]) < 0.1) == falls
         assert (float(after.log_temperature) < log_eta) == falls
 

@@ -122,7 +122,7 @@ def test_the_multiplier_rises_while_the_discrepancy_is_too_large():
 @pytest.mark.parametrize(("start", "limit"), [(-5.0, 100.0), (10.0, 0.0)])
 def test_the_multiplier_stays_within_its_bounds(start, limit):
     agent = small_agent(mmd_limit=limit)
-    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.array(start))
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.float32(start))
     after, _ = agent.update(state, make_batch(), KEY, "uniform")
     assert float(after.log_multiplier) == start
 
@@ -140,7 +140,7 @@ def test_the_critics_are_not_heeded_during_the_warm_up():
 
 
 def test_updates_are_counted():
-    agent = small_agent()
+    agent = small_agent(mmd_limit=0.0)  # whose program is at hand
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     for count in (1, 2):
         state, _ = agent.update(state, make_batch(), KEY, "uniform")
@@ -149,7 +149,7 @@ def test_updates_are_counted():
 
 def test_the_policy_loss_recomputed():
     agent, batch = small_agent(), make_batch()
-    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.array(0.7))
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.float32(0.7))
     _, info = agent.update_policy(state, batch, KEY)
     policy_key, cvae_key = jax.random.split(KEY)
     x = unsquashed_samples(state.policy, batch.obs, policy_key, 4)
@@ -160,7 +160,7 @@ def test_the_policy_loss_recomputed():
 
 
 def test_an_update_reports_finite_scalars():
-    agent = small_agent()
+    agent = small_agent(mmd_limit=0.0)
     _, info = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch(), KEY, "uniform")
     assert {"mmd", "multiplier", "cvae_loss", "policy_loss", "critic_loss", "q"} <= set(info)
     assert all(value.shape == () and np.isfinite(value) for value in info.values())

@@ -1,16 +1,13 @@
 """A method, a reference and a task of the user's own: one file each, and no edit in the package."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from forked import printed
 from toy_task import FLAGS, TASK, write_demos
 
-TESTS = Path(__file__).parents[1]
 METHOD = """
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.utils.settings import Positive, settings
@@ -70,25 +67,12 @@ TASK_MODULE = """
 import gymnasium as gym
 
 import nppac
+from forked import printed
 from toy_task import Reach
 
 gym.register("my-lab/Reach-v0", entry_point=Reach)
 nppac.register_task(nppac.TaskSpec("my-reach", "my-lab/Reach-v0", horizon=5))
 """
-
-
-def nppac(*args):
-    """The real command line, in a process of its own."""
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, "-m", "nppac", *args],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture
@@ -103,26 +87,39 @@ def stored(directory):
 def test_a_method_of_ones_own(tmp_path, demos):
     (tmp_path / "my_method.py").write_text(METHOD)
     method = ["--method", "my_method:Careful", "--doubt", "0.25"]
-    nppac("train", *FLAGS, *method, "--demos", demos, "--out", "run")
+    _, evaluated = printed(
+        [
+            ["train", *FLAGS, *method, "--demos", demos, "--out", "run"],
+            ["evaluate", "run", "--episodes", "1"],
+        ]
+    )
     assert stored("run")["agent"]["doubt"] == 0.25
-    assert "return_mean" in nppac("evaluate", "run", "--episodes", "1")
+    assert "return_mean" in evaluated
 
 
 def test_a_reference_of_ones_own_with_settings(tmp_path, demos):
     (tmp_path / "my_reference.py").write_text(REFERENCE)
     reference = ["--reference", "my_reference:MeanConfig", "--custom.width", "0.25"]
-    nppac("train", *FLAGS, *reference, "--demos", demos, "--out", "run")
+    _, shown, *_ = printed(
+        [
+            ["train", *FLAGS, *reference, "--demos", demos, "--out", "run"],
+            ["train", "--config", "run/config.json", "--print-config", "--seed", "5"],
+            ["resume", "run", "--steps", "120"],
+            ["fit", "--task", TASK, *reference, "--demos", demos, "--out", "mean.npz"],
+        ]
+    )
     assert stored("run")["custom"] == {"width": 0.25}
-    printed = nppac("train", "--config", "run/config.json", "--print-config", "--seed", "5")
-    assert json.loads(printed)["custom"] == {"width": 0.25}
-    nppac("resume", "run", "--steps", "120")
-    nppac("fit", "--task", TASK, *reference, "--demos", demos, "--out", "mean.npz")
+    assert json.loads(shown)["custom"] == {"width": 0.25}
 
 
 def test_a_task_of_ones_own(tmp_path):
     (tmp_path / "my_task.py").write_text(TASK_MODULE)
     task = ["--task", "my_task:my-reach", "--reference", "uniform", "--pretrain-epochs", "0"]
-    nppac("train", *FLAGS, *task, "--out", "run")
+    printed(
+        [
+            ["train", *FLAGS, *task, "--out", "run"],
+            ["evaluate", "run", "--episodes", "1", "--json", "e.json"],
+        ]
+    )
     assert stored("run")["task"] == "my_task:my-reach"
-    nppac("evaluate", "run", "--episodes", "1", "--json", "e.json")
     assert json.loads(Path("e.json").read_text())["lengths"] == [5]

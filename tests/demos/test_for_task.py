@@ -9,8 +9,15 @@ from nppac.demos.units import in_normalised_units
 from nppac.tasks import get_task, make_env
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from toy_task import (
+    TASK,
+    expert,
+    write_demos,
+)
 
 PENDULUM = get_task("Pendulum-v1")  # its torque is within ±2
+
+
 REACHER = get_task("Reacher-v5")  # its actions are within ±1
 
 
@@ -26,6 +33,11 @@ def loaded(*args, **settings) -> Demos:
     found = load_task_demos(*args, None, **settings)
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="module")
+def demos(tmp_path_factory):
+    return str(write_demos(tmp_path_factory.mktemp("demos") / "demos.npz"))
 
 
 def test_actions_in_the_environments_units_are_rescaled_where_the_user_says_so(tmp_path, capsys):
@@ -123,3 +135,47 @@ def test_other_rewards_are_the_same_robot_and_other_versions_are_told(tmp_path, 
         save_demos(tmp_path / "d.npz", renamed)
         loaded(get_task("door"), str(tmp_path / "d.npz"))
         assert note in capsys.readouterr().err if note else capsys.readouterr().err == ""
+
+
+def test_demonstrations_as_long_as_the_task_lasts_were_cut(tmp_path, demos, capsys):
+    spec, known = get_task(TASK), load_demos(demos)
+    ended = replace(known, episodes=tuple(replace(e, terminated=True) for e in known.episodes))
+    save_demos(tmp_path / "ended.npz", ended)
+    whole = load_task_demos(spec, str(tmp_path / "ended.npz"), None)
+    assert [e.terminated for e in whole.episodes] == [False] * len(known)
+    err = capsys.readouterr().err
+    assert f"{len(known)} episodes of {spec.horizon} steps are marked as terminated" in err
+    own = load_task_demos(replace(spec, horizon=None), str(tmp_path / "ended.npz"), None)
+    assert not any(e.terminated for e in own.episodes)
+    capsys.readouterr()
+    longer = load_task_demos(replace(spec, horizon=999), str(tmp_path / "ended.npz"), None)
+    assert [e.terminated for e in longer.episodes] == [True] * len(known)
+    assert "marked" not in capsys.readouterr().err
+
+
+def test_actions_that_may_be_in_the_robots_units_are_questioned(tmp_path, capsys):
+    spec = get_task("Pendulum-v1")  # its torque is within ±2
+    demos = write_demos(tmp_path / "p.npz", spec.name, lambda rows: np.zeros((len(rows), 1)), 1)
+    load_task_demos(spec, str(demos), None)
+    assert capsys.readouterr().err == ""  # recorded by the project itself, which scales
+    save_demos(tmp_path / "foreign.npz", replace(load_demos(demos), metadata={}))
+    with pytest.raises(UserError, match=r"own bounds are \[-2, 2\].*--demo-actions environment"):
+        load_task_demos(spec, str(tmp_path / "foreign.npz"), None)
+
+
+def test_demonstrations_are_cut_to_the_tasks_length(demos):
+    spec = replace(get_task(TASK), demo_steps=3)
+    cut = load_task_demos(spec, demos, 2)
+    assert cut is not None
+    assert [len(episode) for episode in cut.episodes] == [3, 3]
+    assert load_task_demos(spec, None, None) is None
+
+
+def test_what_had_to_be_mended_is_said(tmp_path, capsys):
+    path = write_demos(tmp_path / "wild.npz", act=lambda rows: 3 * expert(rows) - 0.1)
+    mended = load_task_demos(get_task(TASK), str(path), None)
+    assert mended is not None
+    assert np.abs(mended.actions).max() == 1.0
+    out, err = capsys.readouterr()
+    assert "Clipped" in err
+    assert out == ""

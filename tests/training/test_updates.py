@@ -1,5 +1,6 @@
 from dataclasses import dataclass, replace
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,10 +12,7 @@ from nppac.training import updates
 from nppac.training.transitions import transitions
 from nppac.training.updates import (
     draw_batch,
-    exploring_policy,
-    greedy_policy,
     pretrain,
-    random_policy,
     run_updates,
 )
 from nppac.types import DemoBatch, Episode, ReferenceStats
@@ -22,10 +20,6 @@ from nppac.utils.errors import UserError
 from toy_task import ACTION_DIM, AGENT, OBS_DIM
 
 KEY = jax.random.key(0)
-
-
-def unasked(obs):
-    raise AssertionError("these policies act without their reference")
 
 
 @dataclass(frozen=True)
@@ -161,25 +155,8 @@ def test_pretraining_that_diverges_is_named():
         pretrain(Tally(), jnp.float32(1e7), pretraining_set(16), KEY, 1, 8, "normal")
 
 
-def test_exploring_has_fresh_noise_at_each_call_and_follows_from_its_key():
-    state, obs = AGENT.init(KEY, OBS_DIM, ACTION_DIM), np.zeros((2, OBS_DIM), np.float32)
-    act, again = (exploring_policy(AGENT, state, KEY, unasked) for _ in range(2))
-    first, second = act(obs), act(obs)
-    assert first.shape == (2, ACTION_DIM)
-    assert not np.array_equal(first, second)
-    assert not np.array_equal(first[0], first[1])
-    np.testing.assert_array_equal(again(obs), first)
-    np.testing.assert_array_equal(again(obs), second)
-    assert not np.array_equal(
-        exploring_policy(AGENT, state, jax.random.key(1), unasked)(obs), first
-    )
-
-
-def test_the_greedy_policy_has_no_noise():
-    state, obs = AGENT.init(KEY, OBS_DIM, ACTION_DIM), np.ones((2, OBS_DIM), np.float32)
-    act = greedy_policy(AGENT, state, unasked)
-    np.testing.assert_array_equal(act(obs), act(obs))
-    np.testing.assert_allclose(act(obs), AGENT.mode(state, jnp.asarray(obs), None), rtol=1e-6)
+drawn = eqx.filter_jit(draw_batch)
+"""As in training; drawn as it is, every operation would be a program of its own."""
 
 
 def demonstrated(rows=5):
@@ -189,14 +166,14 @@ def demonstrated(rows=5):
 
 
 def test_a_minibatch_has_its_demonstrations_behind_its_replayed_rows():
-    batch = draw_batch(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
+    batch = drawn(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
     assert batch.obs.shape == (9, OBS_DIM)
     np.testing.assert_array_equal(batch.reward < 0, [False] * 6 + [True] * 3)
     assert set(np.asarray(batch.reward[6:]).tolist()) <= {-1.0, -2.0, -3.0, -4.0, -5.0}
 
 
 def test_several_minibatches_have_an_axis_of_their_own_and_rows_of_their_own():
-    batch = draw_batch(make_replay(), demonstrated(), KEY, BatchSpec(6, 3, minibatches=4))
+    batch = drawn(make_replay(), demonstrated(), KEY, BatchSpec(6, 3, minibatches=4))
     assert batch.obs.shape == (4, 9, OBS_DIM)
     np.testing.assert_array_equal(batch.reward < 0, [[False] * 6 + [True] * 3] * 4)
     assert len({tuple(row) for row in np.asarray(batch.reward).tolist()}) == 4
@@ -206,24 +183,24 @@ def test_several_minibatches_have_an_axis_of_their_own_and_rows_of_their_own():
     ("demos", "spec"), [(None, BatchSpec(6, 3)), (demonstrated(), BatchSpec(6))]
 )
 def test_a_minibatch_without_demonstrations(demos, spec):
-    batch = draw_batch(make_replay(), demos, KEY, spec)
+    batch = drawn(make_replay(), demos, KEY, spec)
     assert batch.reward.shape == (6,)
     assert (batch.reward >= 0).all()
     assert batch.n_step is None
 
 
 def test_replayed_rows_do_not_depend_on_the_demonstrations():
-    alone = draw_batch(make_replay(), None, KEY, BatchSpec(6))
-    mixed = draw_batch(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
+    alone = drawn(make_replay(), None, KEY, BatchSpec(6))
+    mixed = drawn(make_replay(), demonstrated(), KEY, BatchSpec(6, 3))
     np.testing.assert_array_equal(mixed.reward[:6], alone.reward)
-    other = draw_batch(make_replay(), demonstrated(), jax.random.key(1), BatchSpec(6, 3))
+    other = drawn(make_replay(), demonstrated(), jax.random.key(1), BatchSpec(6, 3))
     assert not np.array_equal(mixed.reward, other.reward)
 
 
 @pytest.mark.parametrize("minibatches", [None, 1, 2])
 def test_a_minibatch_that_looks_ahead(minibatches):
     spec = BatchSpec(6, 3, minibatches=minibatches, n_step=2, discount=0.5)
-    batch = draw_batch(make_replay(), demonstrated(), KEY, spec)
+    batch = drawn(make_replay(), demonstrated(), KEY, spec)
     leading = (9,) if minibatches is None else (minibatches, 9)
     assert batch.n_step.reward.shape == batch.n_step.discount.shape == leading
     assert batch.n_step.obs.shape == (*leading, OBS_DIM)
@@ -236,17 +213,3 @@ def test_a_minibatch_that_looks_ahead(minibatches):
     everything = n_step_outcome(demonstrated(), jnp.arange(5), 2, 0.5).reward
     shown = np.asarray(batch.n_step.reward).reshape(-1, 9)[:, 6:]
     assert np.isin(shown, everything).all()
-
-
-def test_random_actions_fill_the_box_and_follow_from_their_key():
-    obs = np.zeros((4000, OBS_DIM), np.float32)
-    act, again = random_policy(ACTION_DIM, KEY), random_policy(ACTION_DIM, KEY)
-    first, second = act(obs), act(obs)
-    assert first.shape == (4000, ACTION_DIM)
-    assert first.dtype == np.float32
-    np.testing.assert_allclose(first.mean(0), 0, atol=0.05)
-    np.testing.assert_allclose(first.var(0), 1 / 3, atol=0.02)
-    assert np.abs(first).max() <= 1
-    assert not np.array_equal(first, second)
-    np.testing.assert_array_equal(again(obs), first)
-    assert not np.array_equal(random_policy(ACTION_DIM, jax.random.key(1))(obs), first)

@@ -12,7 +12,6 @@ from nppac.cli.run_options import chosen_config, layout_for
 from nppac.cli.show import console
 from nppac.diagnostics import Diagnosis
 from nppac.diagnostics.probes import WAYS
-from nppac.plotting.doctor import draw_diagnosis
 from nppac.training.config import RunConfig
 from nppac.utils.errors import UserError
 from nppac.utils.files import write_json
@@ -92,6 +91,9 @@ def write_diagnosis(diagnosis: Diagnosis, directory: Path) -> None:
     if diagnosis.verdict == "broken":
         figure.unlink(missing_ok=True)  # of an earlier diagnosis
     else:
+        # Matplotlib takes longer to import than most commands do.
+        from nppac.plotting.doctor import draw_diagnosis
+
         draw_diagnosis(diagnosis, figure)
 
 

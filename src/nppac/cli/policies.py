@@ -18,8 +18,6 @@ from nppac.evaluation.compare import (
     standings,
 )
 from nppac.evaluation.evaluate import evaluate_policy
-from nppac.plotting.ends import draw_ends
-from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.plotting.numbers import interval_text, steps_text
 from nppac.tasks import get_task
 from nppac.tasks.video import record_video
@@ -66,6 +64,10 @@ def compare_command(
     task = printable(str(plain_config(runs[0])["task"]))
     print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
     console().print(table)
+    # Matplotlib takes longer to import than most commands do.
+    from nppac.plotting.ends import draw_ends
+    from nppac.plotting.learning_curve import draw_learning_curves
+
     draw = draw_ends if ends else draw_learning_curves
     draw(methods, out, title=task)
     print(f"Picture: {out}")

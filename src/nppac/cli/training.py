@@ -14,7 +14,6 @@ from nppac.cli.run_options import chosen_config, layout_for
 from nppac.cli.show import flatten, show
 from nppac.cli.sweep import sweep_over_seeds
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
-from nppac.plotting.learning_curve import draw_learning_curves
 from nppac.plotting.report import write_report
 from nppac.sweeps.sweep import SweepOptions
 from nppac.training.config import RunConfig, to_json
@@ -115,6 +114,9 @@ def _guard(directory: Path, work: Callable[[], dict[str, object]]) -> None:
         raise SystemExit(exit_code(stop)) from None
     picture = directory / "curve.png"
     metrics = load_metrics(directory / METRICS_FILE)
+    # Matplotlib takes long to import, and a run that is stopped draws nothing.
+    from nppac.plotting.learning_curve import draw_learning_curves
+
     draw_learning_curves({str(summary["method"]): [metrics]}, picture, title=directory.name)
     page = own_report(directory)
     show("Summary", {k: v for k, v in flatten(summary).items() if v is not None})

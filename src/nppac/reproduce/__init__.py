@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nppac.plotting.collapse import draw_collapse
-from nppac.plotting.maps import draw_maps
-from nppac.plotting.proposition import draw_proposition
-from nppac.plotting.trajectories import draw_trajectories
 from nppac.references.gp.config import WORK
 from nppac.reproduce.collapse import compute_collapse
+from nppac.reproduce.drawing import (
+    maps_titled,
+    picture_of_collapse,
+    picture_of_proposition,
+    picture_of_trajectories,
+)
 from nppac.reproduce.maps import (
     COEFFICIENTS,
     compute_ensemble,
@@ -58,49 +60,49 @@ RECIPES: dict[str, FigureRecipe] = {
         "Predictive variance over two principal components: GP beside network, all tasks.",
         "heatmaps.npz",
         compute_heatmaps,
-        lambda data, picture: draw_maps(data, picture, "Predictive variance off the data"),
+        maps_titled("Predictive variance off the data"),
         heatmap_steps,
     ),
     "fig-collapse": FigureRecipe(
         "Variance off the data during likelihood training of a network, over five seeds.",
         "collapse.npz",
         compute_collapse,
-        draw_collapse,
+        picture_of_collapse,
         lambda sources, budget: budget.seeds * budget.epochs,
     ),
     "fig-entropy": FigureRecipe(
         "Variance of networks with an entropy bonus of 1e-2, 1e-3 and 1e-4.",
         "entropy.npz",
         compute_entropy,
-        lambda data, picture: draw_maps(data, picture, "Likelihood + entropy bonus"),
+        maps_titled("Likelihood + entropy bonus"),
         lambda sources, budget: len(COEFFICIENTS) * budget.epochs,
     ),
     "fig-tikhonov": FigureRecipe(
         "Variance of networks with Tikhonov regularisation of 1e-2, 1e-3 and 1e-4.",
         "tikhonov.npz",
         compute_tikhonov,
-        lambda data, picture: draw_maps(data, picture, "Likelihood + Tikhonov regularisation"),
+        maps_titled("Likelihood + Tikhonov regularisation"),
         lambda sources, budget: len(COEFFICIENTS) * budget.epochs,
     ),
     "fig-ensemble": FigureRecipe(
         "Variance of deep ensembles of 1, 2, 4, 6, 8 and 10 networks.",
         "ensemble.npz",
         compute_ensemble,
-        lambda data, picture: draw_maps(data, picture, "Ensembles of K networks"),
+        maps_titled("Ensembles of K networks"),
         lambda sources, budget: budget.epochs,
     ),
     "fig-trajectories": FigureRecipe(
         "Mean trajectories with predictive variance on an unseen door: GP, network, uniform.",
         "trajectories.npz",
         compute_trajectories,
-        draw_trajectories,
+        picture_of_trajectories,
         lambda sources, budget: WORK + budget.epochs,
     ),
     "prop1": FigureRecipe(
         "Proposition 1: gradient of log π0 against the reference's variance.",
         "prop1.csv",
         compute_proposition,
-        draw_proposition,
+        picture_of_proposition,
         lambda sources, budget: 0,
     ),
 }
