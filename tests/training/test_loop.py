@@ -214,3 +214,15 @@ def test_the_first_steps_are_random_as_far_as_told(tmp_path):
     again = np.asarray(run(tmp_path / "again", schedule, agent=timid).replay.storage.action)
     np.testing.assert_array_equal(again, actions)
     assert not np.array_equal(actions[:20], actions[20:40])
+
+
+def test_a_run_warns_once_of_a_penalty_that_outweighs_several_epochs(tmp_path, monkeypatch, capsys):
+    epochs_told = iter([True, True, False] + 5 * [True])
+    monkeypatch.setattr(
+        training, "penalty_warning", lambda *_: "too heavy" if next(epochs_told) else None
+    )
+    one = SCHEDULE.epoch_steps
+    run(tmp_path, schedule=replace(SCHEDULE, steps=5 * one, eval_every=one, checkpoint_every=one))
+    assert "too heavy" not in capsys.readouterr().err  # never three epochs in a row
+    run(tmp_path, schedule=replace(SCHEDULE, steps=8 * one, eval_every=one, checkpoint_every=one))
+    assert capsys.readouterr().err.count("too heavy") == 1

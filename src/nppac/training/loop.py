@@ -33,6 +33,9 @@ from nppac.utils.files import remove_file
 from nppac.utils.progress import progress_bar
 from nppac.utils.random import random_stream
 
+HEAVY_EPOCHS = 3
+"""Epochs in a row in which the penalty outweighs the reward before a run warns: the rewards of a
+single epoch are those of a few episodes."""
 Callback = Callable[[Mapping[str, float | None]], object]
 """Is called with each row of the metrics, once it is on the disk."""
 
@@ -47,7 +50,7 @@ def train_to_end(
 ) -> Run:
     """Train to the end of the schedule, from the directory's checkpoint if it has one."""
     run = _start(problem, agent, schedule, seed, directory)
-    warned, row = False, {}
+    outweighed, row = 0, {}
     with (
         stopping_after_epoch() as stop_requested,
         progress_bar("Training", schedule.steps, run.progress.env_steps) as advance,
@@ -59,7 +62,9 @@ def train_to_end(
             row |= _counters(run.progress)
             append_row(directory / METRICS_FILE, row)
             advance(run.progress.env_steps, _status(row, waiting_note(agent, run.progress.updates)))
-            warned = warned or _warn(penalty_warning(agent, row))
+            warning = penalty_warning(agent, row)
+            outweighed = outweighed + 1 if warning or outweighed >= HEAVY_EPOCHS else 0
+            _warn(warning if outweighed == HEAVY_EPOCHS else None)
             stopping = stop_requested()  # asked once: what stops the run has been saved
             if stopping or is_due(run.progress.env_steps, schedule, "checkpoint_every"):
                 _save(run, directory)
@@ -71,11 +76,10 @@ def train_to_end(
     return run
 
 
-def _warn(warning: str | None) -> bool:
+def _warn(warning: str | None) -> None:
     """Print a warning, if there is one."""
     if warning:
         print(warning, file=sys.stderr)
-    return bool(warning)
 
 
 def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, directory: Path) -> Run:
