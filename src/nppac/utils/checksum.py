@@ -6,10 +6,7 @@ also covers the bytes that hold no array. Readers that know of neither are not d
 """
 
 import hashlib
-import sys
-import zipfile
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, Literal
 
@@ -84,16 +81,13 @@ def without_checksum(
     return rest
 
 
-def tell_if_unchecked(path: str | Path) -> None:
-    """Say that a file has no checksum: an older version of nppac wrote it, or another program."""
-    with zipfile.ZipFile(path) as archive:
-        if f"{CHECKSUM}.npy" not in archive.namelist():
-            _tell_unchecked(str(Path(path).resolve()))
-
-
-@cache  # once is enough
-def _tell_unchecked(path: str) -> None:
-    print(f"{path} has no checksum: damage to it would go unnoticed.", file=sys.stderr)
+def require_checksum(path: str | Path, names: Collection[str]) -> None:
+    """Refuse a file whose arrays have no checksum among them: what nppac writes has one."""
+    if CHECKSUM not in names:
+        raise UserError(
+            f"{path} has no checksum, so that damage to it would go unnoticed: it was removed, or "
+            "another program wrote the file. Restore a copy of it, or make it again."
+        )
 
 
 def _file_digest(file: IO[bytes], size: int) -> str:
