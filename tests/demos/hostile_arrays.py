@@ -107,6 +107,13 @@ def with_bomb(name: str, megabytes: int = 400) -> Writer:
     return write
 
 
+def _bytes_for_floats(folder: Path) -> Path:
+    """Demonstrations that are sound, small in the file and as bytes, and large as float32."""
+    steps = 8 * 2**20
+    columns = {"observations": np.zeros((steps, 3), np.int8), "actions": np.zeros((steps, 2), bool)}
+    return as_npz(**columns, episode_lengths=np.array([steps]))(folder)
+
+
 NPY = {
     "npy: literal that nests": as_npy(npy(b"[" * 9000)),
     "npy: signs without end": as_npy(npy(b"-" * 9000 + b"1")),
@@ -138,6 +145,7 @@ def npz_entries() -> dict[str, Writer]:
         "npz: NaN": as_npz(actions=np.full((STEPS, 2), np.nan)),
         "npz: beyond float32": as_npz(observations=np.full((STEPS, 3), 1e39)),
         "npz: bomb": with_bomb("actions"),
+        "npz: bytes that become floats": _bytes_for_floats,
         "npz: shape of 8 TB": as_npz(actions=told("(1000000000000,)", data=b"x" * 64)),
         "npz: more data than the shape": as_npz(actions=told("(8, 2)", data=b"x" * 999)),
         "npz: literal that nests": as_npz(actions=npy(b"(" * 9000)),
@@ -171,6 +179,7 @@ JSON = {
     "JSON of half a character": '{"a": "\\ud800"}',
     "JSON of a command for the terminal": '{"a": "\\u001b[2J"}',
     "JSON with markup for a name": '{"[/bold]": 1}',
+    "JSON of quotes without end": '{"a": "' + '\\"' * 50_000 + "[" * 100,
     "JSON that is a list": "[1]",
     "JSON that is cut": '{"a": ',
 }

@@ -56,6 +56,17 @@ def _dataset(**settings) -> Callable[[h5py.File, Path], None]:
     return lambda file, _: file.create_dataset("actions", **settings) and None
 
 
+def _groups_of_groups(file: h5py.File, _: Path) -> None:
+    """Seven levels of forty links to the next: 10^11 ways to one array."""
+    group = file.create_group("actions")
+    for level in range(7):
+        inner = file.create_group(f"level{level}")
+        for i in range(40):
+            group[str(i)] = inner
+        group = inner
+    group["array"] = np.zeros(2)
+
+
 def _deflate_bomb(file: h5py.File, _: Path) -> None:
     """A chunk of 128 bytes that unpacks to 500 MB."""
     made = file.create_dataset("actions", (STEPS, 2), "f8", chunks=(STEPS, 2), compression="gzip")
@@ -92,6 +103,7 @@ def hdf5_entries() -> dict[str, Writer]:
         "HDF5: NaN": as_hdf5(_dataset(data=np.full((STEPS, 2), np.nan))),
         "HDF5: beyond float32": as_hdf5(_dataset(data=np.full((STEPS, 2), 1e39))),
         "HDF5: odd filter": as_hdf5(_dataset(data=np.zeros((STEPS, 2)), compression="lzf")),
+        "HDF5: groups of groups": as_hdf5(_groups_of_groups),
         "HDF5: nothing at all": as_hdf5(_dataset(data=h5py.Empty("f8"))),
     }
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nppac
+from edited import edited_copies
 from nppac.deploy.numpy_policy import NumpyPolicy, kind_of, load_numpy_policy
 from nppac.deploy.student import Student, actions_of, plain
 from nppac.nn.mlp import MLP
@@ -116,6 +117,16 @@ def test_an_observation_that_does_not_fit_is_refused(saved, obs, message):
         load_numpy_policy(saved)(obs)
 
 
+def bounds(low, high):
+    """The least and the largest action, as a file has them."""
+    low, high = (np.full(ACTION_DIM, value) for value in (low, high))
+    number = low.dtype.kind != "U"
+    return {
+        "low": low.astype("f4") if number else low,
+        "high": high.astype("f4") if number else high,
+    }
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -129,6 +140,30 @@ def test_an_observation_that_does_not_fit_is_refused(saved, obs, message):
         ({"spread": np.ones(2, np.float32)}, "layers do not fit one another"),
         ({"layers": np.array(0)}, "layers do not fit one another"),
         ({"record": np.array("{")}, "does not hold a complete policy"),
+        ({"record": np.array("[" * 100_000)}, "nested more than 64 levels"),
+        ({"record": np.array("[1]")}, "'record' is no JSON object"),
+        ({"record": np.array("x" * 2**21)}, "'record' is no text of at most 1,048,576"),
+        ({"record": np.array(1.5)}, "'record' is no text"),
+        ({"task": np.array(["a", "b"])}, "'task' is no text of at most 1,000"),
+        ({"task": np.array("x" * 2000)}, "'task' is no text of at most 1,000"),
+        ({"kind": np.array("x" * 10**6)}, "holds no distilled policy"),
+        ({"layers": np.array(np.inf)}, "'layers' is no whole number"),
+        ({"layers": np.array(3.7)}, "'layers' is no whole number"),
+        ({"layers": np.array(2**62)}, "'weight_3'"),
+        ({"low": np.full(3, -1, np.float32)}, "one is missing"),
+        (bounds(-3e38, 3e38), "are no range of actions"),
+        (bounds(1, -1), "are no range of actions"),
+        (bounds(1, 1), "are no range of actions"),
+        (bounds("a", "b"), "'low' is of type <U1"),
+        (bounds(np.nan, 1.0), "'low' holds numbers that are not finite"),
+        (
+            {"weight_2": np.zeros((32, 0), np.float32), "bias_2": np.zeros(0, np.float32)},
+            "has no entries",
+        ),
+        (
+            {"weight_2": np.zeros(32, np.float32), "bias_2": np.array(0, np.float32)},
+            "has no entries",
+        ),
     ],
 )
 def test_a_file_that_holds_something_else_is_refused(saved, change, message):
@@ -137,6 +172,7 @@ def test_a_file_that_holds_something_else_is_refused(saved, change, message):
     with pytest.raises(UserError, match=re.escape(message)) as error:
         load_numpy_policy(saved)
     assert str(saved) in str(error.value)
+    assert len(str(error.value)) < len(str(saved)) + 500
 
 
 def test_files_of_policies_and_references_are_told_apart(saved, tmp_path):
@@ -202,6 +238,18 @@ def test_what_is_no_number_is_refused(saved, obs):
 
 
 def test_edited_policies_are_refused(saved):
+    low, high = bounds(-2, 2).values()
+    replace(load_numpy_policy(saved), low=low, high=high).save(saved)
+    load_numpy_policy(saved)
+    copies = [copy for seed in range(4) for copy in edited_copies(saved, seed)]
+    assert len(copies) >= 100
+    for what, contents in copies:
+        saved.write_bytes(contents)
+        with pytest.raises(UserError, match=r"policy\.npz"):
+            pytest.fail(f"{what}: {load_numpy_policy(saved)}")
+
+
+def test_100_flipped_bytes_are_noticed(saved):
     rng, whole = np.random.default_rng(0), saved.read_bytes()
     for place in rng.choice(len(whole), 100, replace=False):
         edited = bytearray(whole)

@@ -45,6 +45,13 @@ def test_rewritten_checkpoints_are_refused(two):
             load_state(path, fresh_state())
 
 
+def test_a_checkpoint_without_its_checksum_is_refused(two):
+    path = two / "checkpoint.npz"
+    np.savez(path, **read_arrays(path))
+    with pytest.raises(DamagedCheckpoint, match="has no checksum"):
+        load_state(path, fresh_state())
+
+
 @pytest.mark.parametrize("name", ["replay/.reward", "replay/.obs", "state/.policy.trunk.biases[0]"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_refused_with_their_place(two, name, value):
@@ -80,7 +87,7 @@ FORGED = {
     "replay/.obs": [np.zeros((8, OBS_DIM), bool)],
     "state/.policy.trunk.biases[0]": [np.array(["x"] * 8)],
     "incumbent/challenges": [np.array("x"), np.array(-1)],
-    "incumbent/scores": [np.array(["x"]), np.zeros((2, 2))],
+    "incumbent/scores": [np.array(["x"]), np.zeros((2, 2)), np.zeros(2**21, np.float32)],
     "incumbent/unit": [np.array("x"), np.array(np.nan)],
 }
 """What does not belong into a checkpoint, with a checksum that fits."""

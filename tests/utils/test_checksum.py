@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nppac.references import UniformReference, fit_named_reference, load_reference
-from nppac.utils import checksum
-from nppac.utils.checksum import CHECKSUM, tell_if_unchecked
+from nppac.utils.checksum import CHECKSUM
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
@@ -120,14 +119,22 @@ def test_other_programs_read_the_file(path):
         assert set(archive.files) == {*ARRAYS, CHECKSUM}
 
 
-def test_a_file_without_a_checksum_is_read_and_mentioned_once(tmp_path, path, capsys):
+def test_an_older_file_is_read_if_the_user_accepts_it(tmp_path, monkeypatch):
+    np.savez(tmp_path / "old.npz", **ARRAYS)
+    with pytest.raises(UserError, match="NPPAC_UNCHECKED_FILES=1 reads it"):
+        read_arrays(tmp_path / "old.npz", checked=True)
+    monkeypatch.setenv("NPPAC_UNCHECKED_FILES", "1")
+    assert read_arrays(tmp_path / "old.npz", checked=True).keys() == ARRAYS.keys()
+
+
+def test_a_file_without_a_checksum_is_read_only_where_none_is_asked_for(tmp_path, path):
     np.savez(tmp_path / "old.npz", **ARRAYS)
     assert read_arrays(tmp_path / "old.npz").keys() == ARRAYS.keys()
-    checksum._tell_unchecked.cache_clear()
-    for _ in range(2):
-        tell_if_unchecked(tmp_path / "old.npz")
-        tell_if_unchecked(path)
-    assert capsys.readouterr().err.count("has no checksum") == 1
+    assert read_arrays(path, checked=True).keys() == ARRAYS.keys()
+    rewritten(path, lambda arrays: arrays.pop(CHECKSUM))
+    for unchecked in (tmp_path / "old.npz", path):
+        with pytest.raises(UserError, match=rf"{unchecked.name} has no checksum"):
+            read_arrays(unchecked, checked=True)
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o002, 0o664), (0o022, 0o644)])

@@ -7,6 +7,7 @@ import stat
 import numpy as np
 import pytest
 
+from nppac.evaluation.metrics import load_metrics
 from nppac.utils.errors import UserError
 from nppac.utils.files import (
     TEMPORARY,
@@ -17,6 +18,7 @@ from nppac.utils.files import (
     write_atomically,
     write_json,
 )
+from nppac.utils.yaml_reader import read_yaml
 
 
 def names(directory):
@@ -143,6 +145,15 @@ def test_what_cannot_be_read_is_named(tmp_path):
     for read in (read_json, read_arrays):
         with pytest.raises(UserError, match="broken"):
             read(tmp_path / "broken")
+
+
+def test_a_pipe_is_not_waited_for_and_a_device_not_read_to_its_end(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for read in (read_json, read_arrays, load_metrics, read_yaml):
+        for name in ("pipe", "link"):
+            with pytest.raises(UserError, match=f"{name} is no regular file"):
+                read(tmp_path / name)
 
 
 def test_a_cut_archive_is_named(tmp_path):

@@ -11,15 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
+from nppac.utils.json_reader import parse_json
+from nppac.utils.text import shown
 
 KIND = "policy"
 """What the file's `kind` says, where that of a reference names the reference."""
 FORMAT = 1
 TOO_LARGE = 1e30
 """Nothing within a network of float32 is so large unless the observation is nonsense."""
+LONGEST_TASK, LONGEST_RECORD = 1000, 2**20
+"""Characters."""
 LAYER = ("weight", "bias")
 """What the names of a layer's two arrays begin with."""
 
@@ -52,9 +55,8 @@ class NumpyPolicy:
         found = [weight.shape for weight in self.weights]
         if not found or self.centre.ndim != 1 or (self.spread.shape, found) != (widths[0], between):
             raise UserError(f"The layers do not fit one another: {found} with biases {widths[1:]}.")
-        for bound in (self.low, self.high):
-            if bound is not None and bound.shape != widths[-1]:
-                raise UserError(f"The bounds {bound.shape} are not those of {widths[-1]} actions.")
+        if any(len(width) != 1 or 0 in width for width in widths):
+            raise UserError("A layer, or the observation, has no entries.")
         for name, array in self._named_arrays().items():
             if array.dtype != np.float32:
                 raise UserError(f"'{name}' is of type {array.dtype}; it must be float32.")
@@ -62,6 +64,21 @@ class NumpyPolicy:
                 raise UserError(f"'{name}' holds numbers that are not finite.")
         if not (self.spread > 0).all():
             raise UserError(f"'spread' is {self.spread.min():g} somewhere; it must be positive.")
+        self._check_bounds(widths[-1])
+
+    def _check_bounds(self, shape: tuple[int, ...]) -> None:
+        """Both bounds or none; a range that overflows would send infinities to a motor."""
+        if self.low is None or self.high is None:
+            if self.low is not self.high:
+                raise UserError("Of the bounds 'low' and 'high' one is missing.")
+            return
+        for bound in (self.low, self.high):
+            if bound.shape != shape:
+                raise UserError(f"The bounds {bound.shape} are not those of {shape} actions.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            extent = np.subtract(self.high, self.low, dtype=np.float32)
+        if not ((extent > 0) & (extent < TOO_LARGE)).all():
+            raise UserError("The bounds 'low' and 'high' are no range of actions.")
 
     def _named_arrays(self) -> dict[str, np.ndarray]:
         """Every array of numbers by its name in the file."""
@@ -139,25 +156,38 @@ def kind_of(path: str | Path) -> str:
 
 def load_numpy_policy(path: str | Path) -> NumpyPolicy:
     """The policy that `nppac distill` wrote: call it with observations to have actions."""
-    arrays = read_arrays(path)
-    tell_if_unchecked(path)
+    arrays = read_arrays(path, checked=True)
     kind = str(arrays.get("kind", "none"))
     if kind != KIND:
         raise UserError(
-            f"{path} holds no distilled policy (its kind is '{kind}'). Give a file that "
+            f"{path} holds no distilled policy (its kind is {shown(kind)}). Give a file that "
             "`nppac distill` wrote."
         )
     if not np.array_equal(arrays.get("format", -1), FORMAT):
         raise UserError(f"{path} is a policy of another version of nppac. Distil it again.")
     try:
-        weights, biases = (
-            tuple(arrays[f"{name}_{i}"] for i in range(int(arrays["layers"]))) for name in LAYER
-        )
-        record = json.loads(str(arrays["record"]))
-        task = str(arrays["task"])
-        ends, bounds = (arrays["centre"], arrays["spread"]), (arrays.get("low"), arrays.get("high"))
-        return NumpyPolicy(*ends, weights, biases, task, record, *bounds)
-    except (KeyError, TypeError, ValueError, UserError) as error:
+        return _policy_from(arrays)
+    except (KeyError, UserError) as error:
         raise UserError(
             f"{path} does not hold a complete policy ({error}). Distil it again."
         ) from error
+
+
+def _policy_from(arrays: Mapping[str, np.ndarray]) -> NumpyPolicy:
+    count = arrays["layers"]
+    if count.dtype.kind not in "iu" or count.shape != ():
+        raise UserError("'layers' is no whole number")
+    weights, biases = (tuple(arrays[f"{name}_{i}"] for i in range(int(count))) for name in LAYER)
+    record = parse_json(_text(arrays, "record", LONGEST_RECORD), "'record'")
+    if not isinstance(record, dict):
+        raise UserError("'record' is no JSON object")
+    ends, bounds = (arrays["centre"], arrays["spread"]), (arrays.get("low"), arrays.get("high"))
+    task = _text(arrays, "task", LONGEST_TASK)
+    return NumpyPolicy(*ends, weights, biases, task, record, *bounds)
+
+
+def _text(arrays: Mapping[str, np.ndarray], name: str, longest: int) -> str:
+    value = arrays[name]
+    if value.dtype.kind != "U" or value.shape != () or value.itemsize > 4 * longest:
+        raise UserError(f"'{name}' is no text of at most {longest:,} characters")
+    return str(value)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nppac.utils.bounded import require_regular
 from nppac.utils.errors import UserError
 from nppac.utils.files import append_durably, write_atomically
 
@@ -95,6 +96,7 @@ def _table(path: Path) -> tuple[list[str], list[list[str]], list[list[float]]]:
 def _complete_lines(path: Path) -> list[str]:
     """The lines; a last one that a killed process left unfinished is not one."""
     try:
+        require_regular(path)
         parts = path.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError as error:
         raise UserError(f"There is no {path}: is this the directory of a run?") from error

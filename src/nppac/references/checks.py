@@ -3,7 +3,6 @@
 So are the arrays of a saved reference; whatever is damaged is refused by its name.
 """
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Float
 
 from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
+from nppac.utils.json_reader import parse_json
 
 SavedArrays = Mapping[str, np.ndarray]
 """What a file holds, by name."""
@@ -150,9 +150,10 @@ def saved_numbers(
 
 def saved_json(arrays: SavedArrays, name: str) -> dict[str, object]:
     """A JSON object."""
+    text = saved_text(arrays, name)
     try:
-        value = json.loads(saved_text(arrays, name))
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text, name)
+    except UserError as error:
         raise damaged(name, "is not JSON") from error
     if not isinstance(value, dict):
         raise damaged(name, "is not a JSON object")

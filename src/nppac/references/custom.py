@@ -12,7 +12,7 @@ from nppac.references.files import nested, unnested
 from nppac.references.registry import LOADERS, register_loader
 from nppac.references.user_module import classes_of, import_attribute, users_callable
 from nppac.types import Family, ReferenceStats
-from nppac.utils.errors import UserError, unknown_name
+from nppac.utils.errors import LONGEST_NAME, UserError, unknown_name
 from nppac.utils.progress import Advance
 
 FAMILIES: tuple[Family, ...] = ("normal", "laplace")
@@ -92,6 +92,8 @@ class CustomReference(Reference):
         Reading a file must never run code that only the file asks for.
         """
         name = str(arrays["name"])
+        if len(name) > LONGEST_NAME:
+            raise UserError(f"This file names a function by {len(name):,} characters.")
         if name != trusted:
             raise UserError(
                 f"This file only names the function '{name}', and a file is never allowed to "

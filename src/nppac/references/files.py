@@ -29,7 +29,7 @@ def nested_reference(prefix: str, arrays: Arrays) -> Reference:
 
 def read_reference_file(path: str | Path) -> Arrays:
     """The arrays of a reference's file."""
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, checked=True)
     if "kind" not in arrays:
         raise UserError(f"{path} holds no reference policy. Give a file that `fit` wrote.")
     return arrays

@@ -3,13 +3,13 @@
 A checksum tells of accidents alone: a stranger's file has one that fits.
 """
 
-import json
 from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
 
 from nppac.utils.errors import UserError
+from nppac.utils.json_reader import parse_json
 
 
 class SavedFile:
@@ -40,9 +40,10 @@ class SavedFile:
 
     def json(self, name: str) -> dict[str, object]:
         """A JSON object."""
+        text = self.text(name)
         try:
-            value = json.loads(self.text(name))
-        except (ValueError, RecursionError) as error:
+            value = parse_json(text, name)
+        except UserError as error:
             raise self.damaged(name, "is not JSON") from error
         if not isinstance(value, dict):
             raise self.damaged(name, "is not a JSON object")

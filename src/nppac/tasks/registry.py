@@ -8,7 +8,7 @@ import gymnasium as gym
 from nppac.tasks.environment import register_robotics, time_limit
 from nppac.tasks.paper import PAPER_TASKS
 from nppac.tasks.spec import TaskSpec
-from nppac.utils.errors import UserError
+from nppac.utils.errors import LONGEST_NAME, UserError
 from nppac.utils.imports import import_users
 
 TASKS: dict[str, TaskSpec] = {spec.name: spec for spec in PAPER_TASKS}
@@ -45,6 +45,7 @@ def get_task(name: str) -> TaskSpec:
 
 def _unknown_task(name: str, env_id: str) -> UserError:
     """The error for an unknown name, with the nearest task or, failing that, Gymnasium id."""
+    name, env_id = name[:LONGEST_NAME], env_id[:LONGEST_NAME]
     near = _nearest(env_id, TASKS) or _nearest(env_id, gym.registry)
     hint = f" Did you mean '{near}'?" if near else ""
     return UserError(

@@ -27,7 +27,6 @@ from nppac.training.checkpoint_arrays import (
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
 from nppac.training.incumbent import Incumbent
 from nppac.types import AnyArray, ReferenceStats
-from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
@@ -184,7 +183,7 @@ def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
     try:
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, checked=True)
     except UserError as error:
         if isinstance(error.__cause__, PermissionError | FileNotFoundError):
             raise
@@ -192,7 +191,6 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
     if not np.array_equal(arrays.get("format", -1), FORMAT):
         raise UserError(f"{path} is not a checkpoint of this version of nppac.")
     check_checkpoint(path, arrays)
-    tell_if_unchecked(path)
     return arrays
 
 

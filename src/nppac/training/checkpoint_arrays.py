@@ -12,6 +12,8 @@ import numpy as np
 from nppac.utils.errors import UserError
 
 MOST_COUNTED = 2**62
+MOST_EPISODES = 2**20
+"""As many as the tests of a policy may have, rounded up; they become Python's numbers."""
 PROGRESS_COUNTS = ("epoch", "env_steps", "episodes", "updates")
 INCUMBENT_COUNTS = ("env_steps", "challenges", "promotions", "test_steps")
 INCUMBENT_SERIES = ("scores", "returns", "differences")
@@ -57,7 +59,7 @@ def _is_sound(name: str, array: np.ndarray) -> bool:
     if name in _NUMBERS:
         return kind == "f" and shape == () and 0 <= float(array) < np.inf
     if name in _SERIES:
-        return kind == "f" and array.ndim == 1
+        return kind == "f" and array.ndim == 1 and len(array) <= MOST_EPISODES
     if name.startswith("replay/."):
         return kind == "f" and array.ndim >= 1
     return kind in "fiub"

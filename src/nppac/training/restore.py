@@ -26,7 +26,6 @@ from nppac.training.incumbent import Incumbent
 from nppac.training.memory import state_shapes
 from nppac.training.updates import ReferenceQuery
 from nppac.types import ReferenceStats
-from nppac.utils.checksum import tell_if_unchecked
 from nppac.utils.errors import UserError
 
 
@@ -89,7 +88,6 @@ def saved_reference(config: RunConfig, directory: str | Path) -> Reference:
     """
     path = Path(directory) / REFERENCE_FILE
     reference = load_reference(path, trusted=config.reference)
-    tell_if_unchecked(path)
     if isinstance(reference, CustomReference):
         print(f"Imported {reference.name}, which {directory} names.", file=sys.stderr)
     return reference

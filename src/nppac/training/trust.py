@@ -4,7 +4,6 @@ A run's directory may come from anywhere. Its task, reference or method may be a
 as `module:name`, and to import a module is to run it.
 """
 
-import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,14 +19,24 @@ TOKEN = "made_here"
 FIELDS = ("task", "method", "reference")
 """The settings that may name a module."""
 
-_CODE = re.compile(r"\s*[^\W\d][\w.]*:[^\W\d]")
-"""How a name of code begins; an address such as s3://bucket does not."""
+_REFERENCES = ("reference", "references")
+"""The keys whose values may begin with `mixed:`, which names no module there, and only there."""
+_PLACES = ("out", "demos", "config")
+"""The keys of a plan whose values are files or addresses, such as s3://bucket; none is imported."""
 
 
 def named_code(config: Mapping[str, object]) -> dict[str, str]:
     """The settings of a configuration, as plain data, that name code to import."""
     values = {field: str(config.get(field, "")) for field in FIELDS}
-    return {f: v for f, v in values.items() if ":" in v and not v.startswith("mixed:")}
+    return {field: value for field, value in values.items() if _names_code(field, value)}
+
+
+def _names_code(key: str, word: str) -> bool:
+    """Whether a word under that key is imported: whatever stands before a colon is a module.
+
+    Python imports modules of any name, `1x` and `a-b` among them.
+    """
+    return ":" in word and not (key in _REFERENCES and word.startswith("mixed:"))
 
 
 def made_here_token(config: Mapping[str, object]) -> str | None:
@@ -97,8 +106,8 @@ def _replaced(field: str, value: str, given: str | None) -> bool:
 
 def require_trusted_words(words: object, where: str) -> None:
     """Refuse plain data that name code anywhere, as `module:name`."""
-    named = (word for word in _words(words) if not word.startswith("mixed:"))
-    found = next((word for word in named if _CODE.match(word)), None)
+    named = ((key, word) for key, word in _words(words) if key not in _PLACES)
+    found = next((word for key, word in named if _names_code(key, word)), None)
     if found is not None:
         raise UserError(
             f"{where} names code that would be imported: {found[:100]!r}. Nothing was imported. If "
@@ -106,16 +115,17 @@ def require_trusted_words(words: object, where: str) -> None:
         )
 
 
-def _words(value: object) -> Iterator[str]:
+def _words(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text with the key that it is under; keys are texts too."""
     if isinstance(value, str):
-        yield value
+        yield key, value
     elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _words(key)
-            yield from _words(item)
+        for name, item in value.items():
+            yield from _words(name)
+            yield from _words(item, str(name))
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _words(item)
+            yield from _words(item, key)
 
 
 def _listed(named: dict[str, str]) -> str:

@@ -6,10 +6,8 @@ also covers the bytes that hold no array. Readers that know of neither are not d
 """
 
 import hashlib
-import sys
-import zipfile
-from collections.abc import Mapping
-from functools import cache
+import os
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import IO, Literal
 
@@ -19,6 +17,8 @@ from nppac.utils.errors import UserError
 
 CHECKSUM = "checksum"
 """The name of the array that holds the checksum of the others."""
+UNCHECKED_VARIABLE = "NPPAC_UNCHECKED_FILES"
+"""Environment variable: 1 accepts files that have no checksum."""
 _MARK = b"nppac sha256 "
 _SEAL_BYTES = len(_MARK) + 64
 _END = b"PK\x05\x06"
@@ -84,16 +84,17 @@ def without_checksum(
     return rest
 
 
-def tell_if_unchecked(path: str | Path) -> None:
-    """Say that a file has no checksum: an older version of nppac wrote it, or another program."""
-    with zipfile.ZipFile(path) as archive:
-        if f"{CHECKSUM}.npy" not in archive.namelist():
-            _tell_unchecked(str(Path(path).resolve()))
+def require_checksum(path: str | Path, names: Collection[str]) -> None:
+    """Refuse a file whose arrays have no checksum among them, unless the user accepts such files.
 
-
-@cache  # once is enough
-def _tell_unchecked(path: str) -> None:
-    print(f"{path} has no checksum: damage to it would go unnoticed.", file=sys.stderr)
+    What nppac writes has one. Only its first files, of before there were any, have none.
+    """
+    if CHECKSUM not in names and os.environ.get(UNCHECKED_VARIABLE) != "1":
+        raise UserError(
+            f"{path} has no checksum, so that damage to it would go unnoticed: it was removed, or "
+            "another program wrote the file. Restore a copy of it, or make it again. If an older "
+            f"version of nppac wrote it, {UNCHECKED_VARIABLE}=1 reads it."
+        )
 
 
 def _file_digest(file: IO[bytes], size: int) -> str:

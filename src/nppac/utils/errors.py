@@ -8,6 +8,8 @@ from nppac.utils.text import printable
 
 MOST_LISTED = 250
 """Characters of a list of names that an error shows in full."""
+LONGEST_NAME = 100
+"""Characters of a name from a file that an error shows, and compares with those that are known."""
 NEAREST = 8
 """Names that it shows of a longer one."""
 
@@ -36,7 +38,7 @@ def unknown_name(kind: str, name: str, valid: Iterable[str]) -> UserError:
 
     Of many names only those are listed that are most like it.
     """
-    names = sorted(valid)
+    names, name = sorted(valid), name[:LONGEST_NAME]
     near = difflib.get_close_matches(name, names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     listed = ", ".join(names)

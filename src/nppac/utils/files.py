@@ -12,11 +12,12 @@ from typing import IO
 
 import numpy as np
 
-from nppac.utils.bounded import read_bounded
+from nppac.utils.bounded import read_bounded, require_regular
 from nppac.utils.budget import Budget
 from nppac.utils.checksum import (
     CHECKSUM,
     examine_seal,
+    require_checksum,
     seal_archive,
     with_checksum,
     without_checksum,
@@ -174,19 +175,27 @@ def read_json_object(path: str | Path) -> dict[str, object]:
 
 
 def read_arrays(
-    path: str | Path, names: Collection[str] | None = None, limit: int | None = None
+    path: str | Path,
+    names: Collection[str] | None = None,
+    limit: int | None = None,
+    *,
+    checked: bool = False,
 ) -> dict[str, np.ndarray]:
     """Read arrays of numbers and text from an npz file; refuses anything that would need pickle.
 
     Of the arrays `names` those are read that are there; None means all. More than `limit` bytes
-    are refused before anything is unpacked; None means 1 GiB, or the file's own size.
+    are refused before anything is unpacked; None means 1 GiB, or the file's own size. With
+    `checked`, so is a file without a checksum.
     """
     try:
+        require_regular(path)
         with open(path, "rb") as file:
             seal = examine_seal(file, path)
             with zipfile.ZipFile(file) as opened:
                 archive = Archive(path, opened)
                 present = archive.names()
+                if checked:
+                    require_checksum(path, present)
                 # A checksum without a seal is of all arrays: then all must be read.
                 whole = names is None or (CHECKSUM in present and seal != "valid")
                 wanted = [name for name in present if whole or name in (names or ())]

@@ -11,7 +11,8 @@ LIMIT = 16 * 2**20
 MOST_LEVELS = 64
 _LONGEST_INTEGER = 40
 """Digits: a seed of 128 bits has 39, and a float holds numbers of up to 308."""
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+"""A string that has no end takes the rest: else each quote in it begins another search for one."""
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 

@@ -19,6 +19,8 @@ from nppac.utils.text import listed
 _SUFFIX = ".npy"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
+_SINGLE = 4
+"""Bytes of a float32."""
 
 
 class Archive:
@@ -40,16 +42,20 @@ class Archive:
         for name in names:
             _check_member(name, self._members[name])
             budget.take(self._members[name].file_size, f"'{name}'")
-        return {name: self._read_one(name) for name in names}
+        return {name: self._read_one(name, budget) for name in names}
 
-    def _read_one(self, name: str) -> np.ndarray:
+    def _read_one(self, name: str, budget: Budget) -> np.ndarray:
         info = self._members[name]
         try:
             with self._archive.open(info) as stream:
                 header = read_header(stream)
                 dtype = plain_dtype(header.descr)
-                if header.size + byte_count(header, dtype) != info.file_size:
+                count = byte_count(header, dtype)
+                if header.size + count != info.file_size:
                     raise NotPlain(f"{info.file_size} bytes are no array of shape {header.shape}")
+                if dtype.kind in "biuf" and dtype.itemsize < _SINGLE:
+                    # Shorter numbers become numbers of four bytes later on.
+                    budget.take(count * (_SINGLE // dtype.itemsize - 1), f"'{name}'")
                 return read_plain(stream, header, dtype)
         except NotPlain as error:
             raise NotPlain(f"'{name}' is refused: {error}") from error

@@ -7,6 +7,7 @@ the project, so that the process starts quickly; `hdf5` starts it.
 """
 
 import json
+import os
 import resource
 import sys
 import zlib
@@ -22,6 +23,8 @@ CPU_LIMIT = 60
 """Seconds."""
 MOST_LEVELS = 8
 MOST_CHILDREN = 1000
+BYTES_OF_OBJECT = 100
+"""What a group or an array takes of a file at least; with links, a few can stand for billions."""
 _FILTERS = {
     h5py.h5z.FILTER_DEFLATE: "gzip",
     h5py.h5z.FILTER_SHUFFLE: "shuffle",
@@ -34,6 +37,19 @@ class Refused(ValueError):
     """Something in the file that is not read."""
 
 
+class Visits:
+    """How many groups and arrays may still be visited: as many as the file has room for."""
+
+    def __init__(self, path: str) -> None:
+        self.left = MOST_CHILDREN + os.stat(path).st_size // BYTES_OF_OBJECT
+
+    def count(self, path: str) -> None:
+        """Refuse more of them."""
+        self.left -= 1
+        if self.left < 0:
+            raise Refused(f"'{path[:80]}' is one of more groups and arrays than the file can hold")
+
+
 def read_numbers(
     path: str, wanted: Sequence[str], allowed: int
 ) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -43,24 +59,27 @@ def read_numbers(
     """
     with h5py.File(path, "r") as file:
         names = [name for name, _ in zip(file, range(MOST_CHILDREN), strict=False)]
-        found = {}
+        found, visits = {}, Visits(path)
         for name in wanted:
-            found |= dict(_datasets(file, name))
+            found |= dict(_datasets(file, name, visits))
         _check_sizes(found, allowed)
         return {name: _read(name, dataset) for name, dataset in found.items()}, names
 
 
-def _datasets(file: h5py.File, path: str) -> Iterator[tuple[str, h5py.Dataset]]:
+def _datasets(file: h5py.File, path: str, visits: Visits) -> Iterator[tuple[str, h5py.Dataset]]:
     """The datasets at a path, which is followed by links within the file alone."""
     place: object = file
     for i, part in enumerate(path.split("/")):
         if not isinstance(place, h5py.Group) or part not in place.keys():  # noqa: SIM118
             return
         place = _opened(place, part, "/".join(path.split("/")[: i + 1]))
-    yield from _leaves(place, path, 0)
+    yield from _leaves(place, path, 0, visits)
 
 
-def _leaves(place: object, path: str, level: int) -> Iterator[tuple[str, h5py.Dataset]]:
+def _leaves(
+    place: object, path: str, level: int, visits: Visits
+) -> Iterator[tuple[str, h5py.Dataset]]:
+    visits.count(path)
     if isinstance(place, h5py.Dataset):
         _check_dataset(place, path)
         yield path, place
@@ -68,7 +87,8 @@ def _leaves(place: object, path: str, level: int) -> Iterator[tuple[str, h5py.Da
     if not isinstance(place, h5py.Group) or level > MOST_LEVELS or len(place) > MOST_CHILDREN:
         raise Refused(f"'{path}' is neither an array nor a group of a few")
     for name in list(place):
-        yield from _leaves(_opened(place, name, f"{path}/{name}"), f"{path}/{name}", level + 1)
+        inner = f"{path}/{name}"
+        yield from _leaves(_opened(place, name, inner), inner, level + 1, visits)
 
 
 def _opened(group: h5py.Group, name: str, path: str) -> object:

@@ -27,7 +27,7 @@ from nppac.references.neural.network import (
     register_network,
     standardise_data,
 )
-from nppac.references.neural.saved import read_kept
+from nppac.references.neural.saved import MOST_COPIES, read_kept
 from nppac.references.registry import register_loader
 from nppac.references.saved_file import SavedFile
 from nppac.types import ReferenceStats
@@ -89,9 +89,10 @@ def fit_dropout(
     Validation, which stops it early, drops none, nor does the mean that the variance is fitted
     around. `advance` counts to `config.max_epochs`.
     """
-    if not 0 < rate < 1 or passes < 1:
+    if not 0 < rate < 1 or not 1 <= passes <= MOST_COPIES:
         raise UserError(
-            f"Dropout needs a rate between 0 and 1 and at least one pass, not {rate} and {passes}."
+            "Dropout needs a rate between 0 and 1 and at least one pass, at most "
+            f"{MOST_COPIES}, not {rate} and {passes}."
         )
     config = resolve(config or NetworkConfig(), {"tikhonov": WEIGHT_DECAY / 2})
     units, data = standardise_data(obs, actions)

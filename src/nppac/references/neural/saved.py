@@ -10,6 +10,9 @@ from nppac.nn.standardise import Standardiser
 from nppac.references.neural.model import DensityNetworks, Kept
 from nppac.references.saved_file import SavedFile
 
+MOST_COPIES = 1000
+"""Members or passes: each answers for every state at once, so that their number is memory."""
+
 
 def read_units(saved: SavedFile) -> Standardiser:
     """The units of the observations."""
@@ -44,7 +47,7 @@ def read_networks(saved: SavedFile, obs_dim: int, members: tuple[int, ...]) -> D
 def read_members(saved: SavedFile) -> tuple[int, ...]:
     """The first axis of an ensemble's arrays."""
     found = saved.numbers("weight_0").shape[:-2]
-    if len(found) != 1 or not found[0]:
+    if len(found) != 1 or not 0 < found[0] <= MOST_COPIES:
         raise saved.damaged("weight_0", "is no ensemble's")
     return found
 
@@ -57,6 +60,8 @@ def read_kept(saved: SavedFile, networks: DensityNetworks) -> Kept:
         if networks.variance.biases[i].shape[-1] != width:
             raise saved.damaged(f"variance_bias_{i}", "is of another width than the mean's")
         saved.check_shape(f"kept_{i}", mask, (max(1, len(kept[0])), width) if mask.ndim else (1,))
+        if len(mask) > MOST_COPIES:
+            raise saved.damaged(f"kept_{i}", f"tells of more than {MOST_COPIES} passes")
         if mask.dtype.kind != "b":
             raise saved.damaged(f"kept_{i}", f"holds {mask.dtype}, expected true or false")
     return kept
