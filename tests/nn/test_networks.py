@@ -77,6 +77,12 @@ def test_exploring_without_noise_is_the_mode_and_with_all_of_it_a_sample(head):
     np.testing.assert_allclose(policy.explore(obs, KEY, 1.0), policy.sample(obs, KEY)[0], rtol=1e-6)
 
 
+@eqx.filter_jit
+def called(network, *args):
+    """The networks' answer by one program, which is compiled once for all networks of a kind."""
+    return network(*args)
+
+
 @pytest.mark.parametrize("hidden", [(), (8,), (8, 6), (8, 6, 4)])
 @pytest.mark.parametrize("layer_norm", [False, True])
 def test_every_critic_says_what_it_would_say_alone(hidden, layer_norm):
@@ -84,11 +90,11 @@ def test_every_critic_says_what_it_would_say_alone(hidden, layer_norm):
     for shape in ((), (5,), (4, 5)):
         obs = jax.random.normal(KEY, (*shape, 2))
         action = jax.random.normal(jax.random.key(1), (*shape, 1))
-        values = critic(obs, action)
+        values = called(critic, obs, action)
         assert values.shape == (3, *shape)
         for i in range(3):
             member = jax.tree.map(lambda stacked, i=i: stacked[i], critic.members)
-            alone = member(jnp.concatenate([obs, action], -1))[..., 0]
+            alone = called(member, jnp.concatenate([obs, action], -1))[..., 0]
             np.testing.assert_allclose(values[i], alone, rtol=1e-5, atol=1e-6)
 
 
