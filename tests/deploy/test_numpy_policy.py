@@ -1,48 +1,21 @@
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
 
 import nppac
-from edited import edited_copies
 from nppac.deploy.numpy_policy import NumpyPolicy, kind_of, load_numpy_policy
-from nppac.deploy.student import Student, actions_of, plain
-from nppac.nn.mlp import MLP
-from nppac.nn.standardise import Standardiser
+from nppac.deploy.student import actions_of, plain
 from nppac.references import UniformReference
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
-OBS_DIM, ACTION_DIM = 5, 3
+from .students import ACTION_DIM, OBS_DIM, bounds, make_student, states
+
 GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
-
-
-def make_student():
-    network = MLP(jax.random.key(0), OBS_DIM, (64, 32), ACTION_DIM, 1.0)
-    rng = np.random.default_rng(0)
-    return Student(
-        network,
-        Standardiser(
-            rng.normal(size=OBS_DIM).astype(np.float32),
-            rng.uniform(0.5, 2, OBS_DIM).astype(np.float32),
-        ),
-    )
-
-
-def states(count=50):
-    return np.random.default_rng(1).normal(size=(count, OBS_DIM)).astype(np.float32)
-
-
-@pytest.fixture
-def saved(tmp_path):
-    path = tmp_path / "policy.npz"
-    replace(plain(make_student(), "door"), record={"run": "runs/x"}).save(path)
-    return path
 
 
 def test_numpy_computes_what_jax_does(saved):
@@ -117,16 +90,6 @@ def test_an_observation_that_does_not_fit_is_refused(saved, obs, message):
         load_numpy_policy(saved)(obs)
 
 
-def bounds(low, high):
-    """The least and the largest action, as a file has them."""
-    low, high = (np.full(ACTION_DIM, value) for value in (low, high))
-    number = low.dtype.kind != "U"
-    return {
-        "low": low.astype("f4") if number else low,
-        "high": high.astype("f4") if number else high,
-    }
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -186,74 +149,3 @@ def test_files_of_policies_and_references_are_told_apart(saved, tmp_path):
 def test_a_policy_without_layers_is_none():
     with pytest.raises(UserError, match="do not fit"):
         NumpyPolicy(np.zeros(2), np.ones(2), (), (), "door")
-
-
-def damaged(name, value):
-    """A float32 array of the policy with one number replaced."""
-
-    def change(arrays):
-        array = arrays[name].copy()
-        array.flat[1] = value
-        return {name: array}
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (damaged("weight_1", np.nan), "'weight_1' holds numbers that are not finite"),
-        (damaged("bias_0", np.inf), "'bias_0' holds numbers that are not finite"),
-        (damaged("centre", -np.inf), "'centre' holds numbers that are not finite"),
-        (damaged("spread", np.nan), "'spread' holds numbers that are not finite"),
-        (damaged("spread", 0.0), "'spread' is 0 somewhere; it must be positive"),
-        (damaged("spread", -1.0), "'spread' is -1 somewhere; it must be positive"),
-        (lambda a: {"bias_0": a["bias_0"].astype(np.float64)}, "'bias_0' is of type float64"),
-        (lambda a: {"centre": a["centre"].astype(">f4")}, "'centre' is of type >f4"),
-        (lambda a: {"spread": a["spread"].astype(np.int32)}, "'spread' is of type int32"),
-        (lambda a: {"weight_0": a["weight_0"].astype(str)}, "'weight_0' is of type <U"),
-        (lambda a: {"layers": np.array([1, 2])}, "does not hold a complete policy"),
-        (lambda a: {"layers": np.array("three")}, "does not hold a complete policy"),
-    ],
-)
-def test_numbers_that_no_motor_should_follow_are_refused(saved, change, message):
-    arrays = read_arrays(saved)
-    write_arrays(saved, {**arrays, **change(arrays)})
-    with pytest.raises(UserError, match=re.escape(message)):
-        load_numpy_policy(saved)
-
-
-@pytest.mark.parametrize("value", [3e38, -3e38, 1e39, 1e300])
-def test_an_observation_that_overflows_is_refused(saved, value):
-    policy = load_numpy_policy(saved)
-    for obs in (np.full(OBS_DIM, value), np.full((2, OBS_DIM), value), [value] * OBS_DIM):
-        with pytest.raises(UserError, match=r"overflows|not finite"):
-            policy(obs)
-
-
-@pytest.mark.parametrize("obs", [["a"] * OBS_DIM, None, [[1.0], [2.0, 3.0]], [{}] * OBS_DIM])
-def test_what_is_no_number_is_refused(saved, obs):
-    with pytest.raises(UserError, match="The policy"):
-        load_numpy_policy(saved)(obs)
-
-
-def test_edited_policies_are_refused(saved):
-    low, high = bounds(-2, 2).values()
-    replace(load_numpy_policy(saved), low=low, high=high).save(saved)
-    load_numpy_policy(saved)
-    copies = [copy for seed in range(4) for copy in edited_copies(saved, seed)]
-    assert len(copies) >= 100
-    for what, contents in copies:
-        saved.write_bytes(contents)
-        with pytest.raises(UserError, match=r"policy\.npz"):
-            pytest.fail(f"{what}: {load_numpy_policy(saved)}")
-
-
-def test_100_flipped_bytes_are_noticed(saved):
-    rng, whole = np.random.default_rng(0), saved.read_bytes()
-    for place in rng.choice(len(whole), 100, replace=False):
-        edited = bytearray(whole)
-        edited[place] ^= 0x10
-        saved.write_bytes(edited)
-        with pytest.raises(UserError, match=r"policy\.npz"):
-            load_numpy_policy(saved)

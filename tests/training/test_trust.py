@@ -13,7 +13,6 @@ from nppac.deploy.run_result import load_run
 from nppac.sweeps.plan_file import read_plan_file
 from nppac.training.restore import load_run_policy, load_trained_run
 from nppac.training.runs import resume_run, start_run
-from nppac.training.trust import named_code
 from nppac.utils.errors import UserError
 from toy_task import SCHEDULE, make_config
 
@@ -155,43 +154,6 @@ def test_without_a_home_it_is_said_that_trust_will_be_needed(module, monkeypatch
     with pytest.raises(UserError, match="--trust"):
         resume_run(module / "run")
     assert resume_run(module / "run", trust=True)["env_steps"] == 40
-
-
-@pytest.mark.parametrize("field", ["task", "method"])
-@pytest.mark.parametrize("name", ["mixed:Pendulum-v1", "1x:Pendulum-v1", "a-b:0", "mixed: x"])
-def test_whatever_stands_before_a_colon_is_a_module(tmp_path, field, name, monkeypatch, capsys):
-    """Only a reference may be called `mixed:`; else a file mixed.py beside a run would be run."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    module = name.partition(":")[0]
-    Path(f"{module}.py").write_text("open('ran', 'w')")
-    Path("run").mkdir()
-    given = {"task": "Pendulum-v1", "method": "sac", "reference": "uniform", field: name}
-    Path("run/config.json").write_text(json.dumps(given))
-    Path("plan.yaml").write_text(
-        f"tasks: [{json.dumps(given['task'])}]\nmethods: [{json.dumps(given['method'])}]\n"
-    )
-    for words in (["evaluate", "run"], ["sweep", "plan.yaml", "--dry-run"]):
-        with pytest.raises(SystemExit):
-            main(words)
-        assert "names code that would be imported" in capsys.readouterr().err
-    assert not Path("ran").exists()
-    assert module not in sys.modules
-
-
-def test_places_in_a_plan_are_no_code(tmp_path):
-    path = tmp_path / "plan.yaml"
-    lines = ("out: s3://bucket/x", "references: ['mixed:gp+dropout']", "methods: [nppac]")
-    path.write_text("\n".join([*lines, "tasks: {door: {demos: 'c:/d.npz'}}"]))
-    assert read_plan_file(path).out == "s3://bucket/x"
-
-
-def test_which_settings_name_code():
-    assert named_code({"task": "door", "reference": "mixed:gp+dropout", "method": "sac"}) == {}
-    assert named_code({"reference": "a:b", "task": "a.b:C-v0"}) == {
-        "task": "a.b:C-v0",
-        "reference": "a:b",
-    }
 
 
 @pytest.mark.parametrize("command", ["compare", "report"])

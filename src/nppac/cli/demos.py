@@ -125,16 +125,11 @@ def demos_record_command(
     check_output(out)
     act, task = acting_policy(policy, task, trust=trust, latest=latest)
     spec = get_task(task)
-    wanted = _filter(only_successes, min_return), episodes, seed
+    wanted = _filter(only_successes, min_return), episodes, seed, out
     kept, seeds, tried = _rollout_until(make_env(spec), noisy(act, noise, seed), *wanted)
-    if len(kept) < episodes:
-        raise UserError(
-            f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask less."
-        )
-    if intended_actions:
-        kept = [with_intended_actions(episode, act) for episode in kept]
-    made = {"task": task, "tried": tried, "seed": seed, SEEDS: seeds}
-    made |= {"noise": noise, "intended_actions": intended_actions}
+    kept = [with_intended_actions(e, act) for e in kept] if intended_actions else kept
+    disturbed = {"noise": noise, "intended_actions": intended_actions}
+    made = {"task": task, "tried": tried, "seed": seed, **disturbed, SEEDS: seeds}
     facts = {"env_kwargs": dict(spec.env_kwargs), "provenance": {**provenance(), **made}}
     save_demos(out, demos_from_episodes(kept, env_id=spec.env_id, **facts))
     show(str(out), flatten(describe(load_demos(str(out)))))
@@ -152,11 +147,16 @@ def _filter(only_successes: bool, min_return: float | None) -> Callable[[Episode
 
 
 def _rollout_until(
-    env: gymnasium.Env, act: Act, good: Callable[[Episode], bool], episodes: int, seed: int
+    env: gymnasium.Env,
+    act: Act,
+    good: Callable[[Episode], bool],
+    episodes: int,
+    seed: int,
+    out: Path,
 ) -> tuple[list[Episode], list[int], int]:
-    """Episodes until so many are good, or until twenty times as many were tried.
+    """So many good episodes, the seed of each, and how many were tried; too few are refused.
 
-    Beside them the seed of each that was kept, and how many were tried.
+    At most twenty times as many are tried.
     """
     kept: list[Episode] = []
     seeds: list[int] = []
@@ -170,8 +170,10 @@ def _rollout_until(
             tried += 1
             advance(len(kept), f"{tried} tried")
             if len(kept) == episodes:
-                break
-    return kept, seeds, tried
+                return kept, seeds, tried
+    raise UserError(
+        f"Only {len(kept)} of {tried} episodes were as asked; {out} was not written. Ask less."
+    )
 
 
 def demos_relabel_command(
