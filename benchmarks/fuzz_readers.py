@@ -16,11 +16,12 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz_mutations import Parts, mutated
 from fuzz_samples import (
     awac_file,
     config_file,
@@ -41,10 +42,6 @@ from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, read_json, write_json
 from nppac.utils.provenance import commit
 from nppac.utils.yaml_reader import read_yaml
-
-Parts = Mapping[str, bytes]
-INTERESTING = (b"\0", b"\xff", b"\x7f", b"\x80", b"\xff" * 4, b"\xff" * 7 + b"\x7f", b"\0" * 8)
-TEXTS = (b"-1", b"1e999", b"9" * 30, b"null", b"[]", b"{}", b'""', b"NaN", b"[[", b"\\ud800", b"O")
 
 
 class Reader(NamedTuple):
@@ -156,38 +153,6 @@ class Tally:
     read: int = 0
     slowest: float = 0.0
     others: Counter = field(default_factory=Counter)
-
-
-def damaged(rng: random.Random, data: bytes) -> bytes:
-    """A few places changed, left out, repeated or replaced by what parsers stumble over."""
-    changed = bytearray(data)
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        start = rng.randrange(len(changed) + 1)
-        end = start + rng.choice((1, 1, 2, 4, 8, 20, 100))
-        what = rng.randrange(12)
-        if what < 5:
-            changed[start : start + 1] = rng.randbytes(1)
-        elif what < 8:
-            word = rng.choice(INTERESTING if what < 7 else TEXTS)
-            changed[start : start + len(word)] = word
-        elif what == 8:
-            changed[start:start] = changed[start:end]
-        elif what == 9:
-            del changed[start:end]
-        elif what == 10:
-            word = rng.choice(TEXTS)
-            changed[start:start] = word
-        else:
-            del changed[start if rng.random() < 0.3 else len(changed) :]
-    return bytes(changed)
-
-
-def mutated(rng: random.Random, parts: Parts) -> Parts:
-    """The sample with one part damaged, or without it."""
-    name = rng.choice(sorted(parts))
-    if len(parts) > 1 and rng.random() < 0.02:
-        return {key: data for key, data in parts.items() if key != name}
-    return {**parts, name: damaged(rng, parts[name])}
 
 
 def fuzz(reader: Reader, mutations: int, seed: int, keep: Path | None = None) -> Tally:
