@@ -14,7 +14,6 @@ from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.kl_state import KLActorCriticState
-from nppac.agents.common.optimise import Optimiser, average_params
 from nppac.agents.common.sampling import state_key
 from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic
 from nppac.nn.policies import HeadName, Policy, make_policy
@@ -53,8 +52,6 @@ class Anchored(KLActorCritic):
     """Steps of reward in the critics' target before it bootstraps."""
     candidates: Several = 1
     """Number of actions from which the critics choose: the policy's own, and samples around it."""
-    policy_ema_updates: NaturalNumber = 0
-    """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,14 +122,6 @@ class Anchored(KLActorCritic):
         warming_up = learned <= self.critic_warmup_updates * self.utd_ratio
         return jax.tree.map(lambda o, n: jnp.where(warming_up, o, n), old, new)
 
-    def policy_optimiser(self) -> Optimiser:
-        """Adam, with a running average of the policy's parameters."""
-        if not self.policy_ema_updates:
-            return super().policy_optimiser()
-        return optax.chain(
-            super().policy_optimiser(), average_params(1.0 / self.policy_ema_updates)
-        )
-
     def sample(
         self,
         state: KLActorCriticState,
@@ -150,9 +139,7 @@ class Anchored(KLActorCritic):
         self, state: KLActorCriticState, obs: Obs, reference: ReferenceStats | None
     ) -> Actions:
         """The mean, or the best of the mean and samples around it."""
-        if self.policy_ema_updates:
-            policy = optax.tree_utils.tree_get(state.policy_optimiser, "average")
-            state = state._replace(policy=policy)
+        state = self.averaged(state)
         reference = self.with_unit(reference)
         keys = jax.random.split(jax.random.key(0), self.candidates)[1:]
 

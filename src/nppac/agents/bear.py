@@ -173,6 +173,7 @@ class BEAR(ActorCritic):
 
     def mode(self, state: BEARState, obs: Obs, reference: ReferenceStats | None) -> Actions:
         """The policy's mode, or the best of samples whose noise is a function of the state."""
+        state = self.averaged(state)
         if self.act_samples == 1:
             return state.policy.mode(obs)
         keys = jax.random.split(jax.random.key(0), self.act_samples)

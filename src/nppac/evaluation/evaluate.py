@@ -8,6 +8,7 @@ from typing import TypedDict
 import gymnasium as gym
 import numpy as np
 
+from nppac.agents.schedule import Schedule
 from nppac.tasks import TaskSpec, make_env
 from nppac.tasks.rollout import Act, episode_seeds, rollout
 from nppac.types import Episode
@@ -113,6 +114,6 @@ def evaluate_policy(spec: TaskSpec, act: Act, episodes: int, seed: int) -> Evalu
     """Returns and successes of a deterministic policy, with progress."""
     if episodes < 1:
         raise UserError(f"An evaluation needs at least one episode, not {episodes}.")
-    envs = [make_env(spec) for _ in range(min(8, episodes))]
+    envs = [make_env(spec) for _ in range(min(Schedule.eval_envs, episodes))]
     with progress_bar("Evaluating", episodes) as advance:
         return evaluate_in(envs, act, episodes=episodes, seed=seed, advance=advance).as_dict()

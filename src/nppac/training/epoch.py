@@ -72,7 +72,8 @@ def _collected(
     if done.env_steps < schedule.random_steps:
         act = random_policy(problem.action_dim, key)
     seeds = episode_seeds(seed, "training", done.episodes)
-    episodes = collect(problem.env, act, seeds, schedule.epoch_steps, schedule.train_episode_steps)
+    lengths = schedule.epoch_steps, schedule.train_episode_steps, schedule.uncut_steps
+    episodes = collect(problem.env, act, seeds, *lengths)
     batch = transitions(episodes, query)
     row: MetricsPart = {
         "train_return_mean": _mean_return(episodes),

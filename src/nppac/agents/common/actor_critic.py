@@ -14,6 +14,7 @@ from nppac.agents.common.losses import critic_loss
 from nppac.agents.common.optimise import (
     Optimiser,
     apply_gradient,
+    average_params,
     init_optimiser,
     mean_magnitude,
     polyak_average,
@@ -24,6 +25,7 @@ from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, 
 from nppac.utils.errors import UserError
 from nppac.utils.settings import (
     Fraction,
+    NaturalNumber,
     NonNegative,
     Positive,
     PositiveFraction,
@@ -78,6 +80,8 @@ class ActorCritic(ABC):
     """Target smoothing coefficient τ, applied at every update of the critics."""
     exploration_noise: NonNegative = 1.0
     """Noise of the exploring policy, as a multiple of its own scale."""
+    policy_ema_updates: NaturalNumber = 0
+    """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
 
     def __post_init__(self) -> None:
         if self.head == "anchored" and not self.uses_reference:
@@ -167,15 +171,26 @@ class ActorCritic(ABC):
         return state.policy.condition_on(reference).explore(obs, key, self.exploration_noise)
 
     def mode(self, state: State, obs: Obs, reference: ReferenceStats | None) -> Actions:
-        """The policy's deterministic actions."""
-        return state.policy.condition_on(reference).mode(obs)
+        """The deterministic actions of the policy, or of its average over updates."""
+        return self.averaged(state).policy.condition_on(reference).mode(obs)
+
+    def averaged(self, state: State) -> State:
+        """The state with the policy that is evaluated."""
+        if not self.policy_ema_updates:
+            return state
+        policy = optax.tree_utils.tree_get(state.policy_optimiser, "average")
+        return state._replace(policy=policy)
 
     def optimiser(self) -> Optimiser:
         """Adam, without weight decay."""
         return optax.adam(self.learning_rate)
 
     def policy_optimiser(self) -> Optimiser:
-        """Adam; weight decay, where there is any, is added to the gradient."""
-        if not self.weight_decay:
-            return self.optimiser()
-        return optax.chain(optax.add_decayed_weights(self.weight_decay), self.optimiser())
+        """Adam; weight decay is added to the gradient, an average follows the parameters."""
+        optimiser = self.optimiser()
+        if self.weight_decay:
+            optimiser = optax.chain(optax.add_decayed_weights(self.weight_decay), optimiser)
+        if self.policy_ema_updates:
+            average = average_params(1.0 / self.policy_ema_updates)
+            optimiser = optax.chain(optimiser, average)
+        return optimiser
