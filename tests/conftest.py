@@ -6,7 +6,8 @@ import secrets
 from pathlib import Path
 
 import pytest
-from jaxtyping import install_import_hook
+
+import type_checker
 
 COMPILED = {
     "JAX_COMPILATION_CACHE_DIR": str(Path(__file__).parents[1] / ".pytest_cache" / "compiled"),
@@ -31,7 +32,7 @@ GARBAGE = (50_000, 10, 10)
 
 os.environ.update({name: os.environ.get(name, value) for name, value in COMPILED.items()})
 gc.set_threshold(*GARBAGE)
-install_import_hook("nppac", "type_checker.checked")
+type_checker.install()
 
 
 def pytest_collection_finish():
