@@ -3,6 +3,7 @@
 The processes are forked from one that has made the imports, which take longer than most commands.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -34,6 +35,7 @@ def printed(commands: Sequence[Sequence[str]]) -> list[str]:
 
 def printed_by(words: Sequence[str]) -> str:
     with tempfile.TemporaryFile("w+") as stream:
+        gc.freeze()  # what the child need not look at when it ends
         child = os.fork()
         if not child:
             os.dup2(stream.fileno(), sys.stdout.fileno())

@@ -70,10 +70,10 @@ def _groups_of_groups(file: h5py.File, _: Path) -> None:
 def _deflate_bomb(file: h5py.File, _: Path) -> None:
     """A chunk of 128 bytes that unpacks to 500 MB."""
     made = file.create_dataset("actions", (STEPS, 2), "f8", chunks=(STEPS, 2), compression="gzip")
-    packer = zlib.compressobj(9)
-    zeros = bytes(2**20)
-    packed = b"".join(packer.compress(zeros) for _ in range(500)) + packer.flush()
-    made.id.write_direct_chunk((0, 0), packed)
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    block = packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    end = b"\x03\x00" + ((500 * 2**20 % 65521) << 16 | 1).to_bytes(4)  # and the sum of zeros
+    made.id.write_direct_chunk((0, 0), b"\x78\xda" + 500 * block + end)
 
 
 def _cyclic_group(file: h5py.File, _: Path) -> None:

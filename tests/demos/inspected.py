@@ -3,6 +3,7 @@
 The processes are forked from one that has made the imports, which take longer than the command.
 """
 
+import gc
 import json
 import os
 import resource
@@ -39,6 +40,7 @@ def inspected(paths: Iterable[Path], memory: int = resource.RLIM_INFINITY) -> li
 
 def end_of(path: Path, memory: int) -> End:
     streams = [path.with_name(name) for name in ("stdout.txt", "stderr.txt")]
+    gc.freeze()  # what the child need not look at when it ends
     child = os.fork()
     if not child:
         for number, stream in enumerate(streams, start=1):

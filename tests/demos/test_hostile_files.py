@@ -1,15 +1,17 @@
 import os
 import time
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
 from nppac.demos import load_demos, validate
 from nppac.utils.errors import UserError
+from once import made_once
 
 from .hostile_arrays import NPY, npz_entries, with_bomb
 from .hostile_hdf5 import SECRET, hdf5_entries, minari_entries
-from .inspected import inspected
+from .inspected import End, inspected
 
 HOSTILE_FILES = NPY | npz_entries() | hdf5_entries() | minari_entries()
 INSPECTED = (
@@ -62,18 +64,21 @@ def test_what_is_not_needed_is_not_unpacked(tmp_path):
 @pytest.fixture(scope="module")
 def ends(tmp_path_factory):
     """For each file, its path and how `nppac demos inspect` of it ended, out of memory early."""
-    paths = {name: HOSTILE_FILES[name](tmp_path_factory.mktemp("hostile")) for name in INSPECTED}
-    return {
-        name: (path, end)
-        for (name, path), end in zip(
-            paths.items(), inspected(paths.values(), memory=MEMORY), strict=True
-        )
-    }
+    return made_once(tmp_path_factory, "hostile-files", inspected_in)
+
+
+def inspected_in(folder):
+    paths = []
+    for number, name in enumerate(INSPECTED):
+        (folder / str(number)).mkdir()
+        paths.append(HOSTILE_FILES[name](folder / str(number)))
+    ends = inspected(paths, memory=MEMORY)
+    return {n: (str(p), e) for n, p, e in zip(INSPECTED, paths, ends, strict=True)}
 
 
 @pytest.mark.parametrize("name", INSPECTED)
 def test_the_command_line_says_one_line(name, ends):
-    path, end = ends[name]
+    path, end = Path(ends[name][0]), End(*ends[name][1])
     assert end.code == 1, end.stderr
     assert end.stdout == ""
     assert end.stderr.startswith(f"error: {path.name}")
