@@ -11,7 +11,7 @@ from nppac.utils.errors import UserError
 from references import dense
 
 
-def problem(n=600):
+def problem(n=250):
     rng = np.random.default_rng(0)
     lam = np.array([0.0, 1e-3, 0.5, 5.0, 40.0])
     return rng.normal(size=(n, 3)), lam, rng.normal(size=(n, 5))
@@ -19,9 +19,9 @@ def problem(n=600):
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    """Small blocks and few landmarks, so that iterations are needed."""
-    monkeypatch.setattr(gp_precondition, "BLOCK", 100)
-    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (100, 100))
+    """Small blocks and few landmarks, so that iterations are needed for points of one strip."""
+    monkeypatch.setattr(gp_precondition, "BLOCK", 40)
+    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (40, 40))
 
 
 def test_equals_the_direct_solution():
@@ -46,10 +46,10 @@ def test_stops_at_the_stated_residual():
 
 
 def test_actions_without_noise_are_solved_for_in_float64(monkeypatch):
-    monkeypatch.setattr(gp_precondition, "BLOCK", 1000)
-    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (900, 900))
+    monkeypatch.setattr(gp_precondition, "BLOCK", 200)
+    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (180, 180))
     rng = np.random.default_rng(0)
-    x, lam = rng.normal(size=(1200, 3)), np.array([1e8])
+    x, lam = rng.normal(size=(250, 3)), np.array([1e8])
     z = np.tanh(x[:, :1]) * lam**0.5
     types = []
 
@@ -67,10 +67,11 @@ def test_actions_without_noise_are_solved_for_in_float64(monkeypatch):
 
 
 def test_a_residual_that_plateaus_is_not_given_up(monkeypatch):
-    monkeypatch.setattr(gp_precondition, "BLOCK", 200)
+    monkeypatch.setattr(gp_precondition, "BLOCK", 25)
+    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (12, 12))
     rng = np.random.default_rng(2)
-    x, lam = rng.normal(size=(1200, 3)), np.array([1e4, 1e4 / 30])
-    z = (np.tanh(x[:, :2]) + 0.01 * rng.normal(size=(1200, 2))) * lam**0.5
+    x, lam = rng.normal(size=(250, 3)), np.array([1e5, 1e5 / 30])
+    z = (np.tanh(x[:, :2]) + 0.01 * rng.normal(size=(250, 2))) * lam**0.5
     seen = []
     g = solve_iteratively("matern52", x, lam, z, lambda done, status="": seen.append(done))
     k = dense.kernel_matrix("matern52", x, x, np.ones(3))
@@ -81,7 +82,7 @@ def test_a_residual_that_plateaus_is_not_given_up(monkeypatch):
 
 def test_never_answers_with_what_is_no_number():
     rng = np.random.default_rng(0)
-    x, z = rng.normal(size=(600, 3)), rng.normal(size=(600, 2))
+    x, z = rng.normal(size=(250, 3)), rng.normal(size=(250, 2))
     with pytest.raises(UserError, match=r"did not converge: after .* iterations the residual is"):
         solve_iteratively("rbf", x, np.array([1e8, 1.0]), z)
 
@@ -104,7 +105,9 @@ def test_a_reference_of_many_points_has_the_mean_of_a_direct_one(monkeypatch):
     assert np.sqrt((error**2).mean()) < gp_iterative.TOLERANCE * actions.std()
 
 
-def test_outputs_share_more_where_memory_is_short():
+def test_outputs_share_more_where_memory_is_short(monkeypatch):
+    monkeypatch.setattr(gp_precondition, "BLOCK", 100)
+    monkeypatch.setattr(gp_precondition, "_LANDMARKS", (100, 100))
     lam = 10.0 ** np.arange(8)
     assert len(gp_iterative._groups(lam, 1000)) == 8
     assert 1 <= len(gp_iterative._groups(lam, 1_500_000)) < 8
