@@ -115,7 +115,7 @@ def filled_arrays(replay: Replay) -> dict[str, np.ndarray]:
     """The filled rows and the buffer's counters as named arrays, for a checkpoint."""
     size = int(replay.size)
     leaves, _ = jax.tree_util.tree_flatten_with_path(replay.storage)
-    arrays = {jax.tree_util.keystr(path): np.asarray(leaf[:size]) for path, leaf in leaves}
+    arrays = {jax.tree_util.keystr(path): np.array(np.asarray(leaf)[:size]) for path, leaf in leaves}
     return {**arrays, "position": np.asarray(replay.position), "size": np.asarray(replay.size)}
 
 
@@ -137,7 +137,9 @@ def restore(replay: Replay, arrays: dict[str, np.ndarray]) -> Replay:
                 "nppac made it. Its policy can still be evaluated; to train on, start anew."
             )
         rows = stored if same else np.roll(stored, -position, axis=0)[size - kept :]
-        return leaf.at[:kept].set(rows)
+        refilled = np.array(leaf)
+        refilled[:kept] = rows
+        return jnp.asarray(refilled)
 
     storage = jax.tree_util.tree_map_with_path(refill, replay.storage)
     position = (position if same else kept) % replay.capacity

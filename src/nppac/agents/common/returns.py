@@ -4,6 +4,8 @@ Every argument has one entry for each row of the buffer. The newest row always e
 that neither the oldest row nor an empty one contributes to it.
 """
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -53,6 +55,7 @@ def generalised_advantage(returns: RowValues, value: RowValues) -> RowValues:
     return returns - value
 
 
+@partial(jax.jit, static_argnames="discount")
 def value_units(replay: Replay, discount: float) -> tuple[Scalar, Scalar]:
     """The mean of the discounted returns in a replay, and a tenth of their standard deviation.
 
