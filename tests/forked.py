@@ -19,12 +19,13 @@ from nppac.tasks.environment import register_robotics
 TESTS = Path(__file__).parent
 
 
-def printed(commands: Sequence[Sequence[str]]) -> list[str]:
-    """What commands print that are run one after the other; all of them must end well."""
+def printed(commands: Sequence[Sequence[str]], folder: Path) -> list[str]:
+    """What commands print that run in `folder` one by one; all of them must end well."""
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-m", "forked", json.dumps(commands)],
         env={**os.environ, "PYTHONPATH": path},
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=600,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from forked import printed
+from once import made_once
 from toy_task import FLAGS, TASK, write_demos
 
 METHOD = """
@@ -75,51 +76,63 @@ nppac.register_task(nppac.TaskSpec("my-reach", "my-lab/Reach-v0", horizon=5))
 """
 
 
-@pytest.fixture
-def demos(tmp_path):
-    return str(write_demos(tmp_path / "demos.npz"))
+METHOD_FLAGS = ["--method", "my_method:Careful", "--doubt", "0.25", "--demos", "demos.npz"]
+REFERENCE_FLAGS = ["--reference", "my_reference:MeanConfig", "--custom.width", "0.25"]
+REFERENCE_FLAGS += ["--demos", "demos.npz"]
+TASK_FLAGS = ["--task", "my_task:my-reach", "--reference", "uniform", "--pretrain-epochs", "0"]
+COMMANDS = {
+    "method": [
+        ["train", *FLAGS, *METHOD_FLAGS, "--out", "method"],
+        ["evaluate", "method", "--episodes", "1"],
+    ],
+    "reference": [
+        ["train", *FLAGS, *REFERENCE_FLAGS, "--out", "reference"],
+        ["train", "--config", "reference/config.json", "--print-config", "--seed", "5"],
+        ["resume", "reference", "--steps", "120"],
+        ["fit", "--task", TASK, *REFERENCE_FLAGS, "--out", "mean.npz"],
+    ],
+    "task": [
+        ["train", *FLAGS, *TASK_FLAGS, "--out", "task"],
+        ["evaluate", "task", "--episodes", "1", "--json", "task.json"],
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The directory in which all commands ran, and what each printed."""
+    folder, texts = made_once(tmp_path_factory, "extensions", run_in)
+    return Path(folder), texts
+
+
+def run_in(folder):
+    (folder / "my_method.py").write_text(METHOD)
+    (folder / "my_reference.py").write_text(REFERENCE)
+    (folder / "my_task.py").write_text(TASK_MODULE)
+    write_demos(folder / "demos.npz")
+    texts = iter(printed([words for group in COMMANDS.values() for words in group], folder))
+    return str(folder), {name: [next(texts) for _ in group] for name, group in COMMANDS.items()}
 
 
 def stored(directory):
-    return json.loads((Path(directory) / "config.json").read_text())
+    return json.loads((directory / "config.json").read_text())
 
 
-def test_a_method_of_ones_own(tmp_path, demos):
-    (tmp_path / "my_method.py").write_text(METHOD)
-    method = ["--method", "my_method:Careful", "--doubt", "0.25"]
-    _, evaluated = printed(
-        [
-            ["train", *FLAGS, *method, "--demos", demos, "--out", "run"],
-            ["evaluate", "run", "--episodes", "1"],
-        ]
-    )
-    assert stored("run")["agent"]["doubt"] == 0.25
-    assert "return_mean" in evaluated
+def test_a_method_of_ones_own(done):
+    folder, texts = done
+    assert stored(folder / "method")["agent"]["doubt"] == 0.25
+    assert "return_mean" in texts["method"][1]
 
 
-def test_a_reference_of_ones_own_with_settings(tmp_path, demos):
-    (tmp_path / "my_reference.py").write_text(REFERENCE)
-    reference = ["--reference", "my_reference:MeanConfig", "--custom.width", "0.25"]
-    _, shown, *_ = printed(
-        [
-            ["train", *FLAGS, *reference, "--demos", demos, "--out", "run"],
-            ["train", "--config", "run/config.json", "--print-config", "--seed", "5"],
-            ["resume", "run", "--steps", "120"],
-            ["fit", "--task", TASK, *reference, "--demos", demos, "--out", "mean.npz"],
-        ]
-    )
-    assert stored("run")["custom"] == {"width": 0.25}
-    assert json.loads(shown)["custom"] == {"width": 0.25}
+def test_a_reference_of_ones_own_with_settings(done):
+    folder, texts = done
+    assert stored(folder / "reference")["custom"] == {"width": 0.25}
+    assert json.loads(texts["reference"][1])["custom"] == {"width": 0.25}
+    assert stored(folder / "reference")["schedule"]["steps"] == 120
+    assert (folder / "mean.npz").exists()
 
 
-def test_a_task_of_ones_own(tmp_path):
-    (tmp_path / "my_task.py").write_text(TASK_MODULE)
-    task = ["--task", "my_task:my-reach", "--reference", "uniform", "--pretrain-epochs", "0"]
-    printed(
-        [
-            ["train", *FLAGS, *task, "--out", "run"],
-            ["evaluate", "run", "--episodes", "1", "--json", "e.json"],
-        ]
-    )
-    assert stored("run")["task"] == "my_task:my-reach"
-    assert json.loads(Path("e.json").read_text())["lengths"] == [5]
+def test_a_task_of_ones_own(done):
+    folder, _ = done
+    assert stored(folder / "task")["task"] == "my_task:my-reach"
+    assert json.loads((folder / "task.json").read_text())["lengths"] == [5]
