@@ -115,7 +115,9 @@ def filled_arrays(replay: Replay) -> dict[str, np.ndarray]:
     """The filled rows and the buffer's counters as named arrays, for a checkpoint."""
     size = int(replay.size)
     leaves, _ = jax.tree_util.tree_flatten_with_path(replay.storage)
-    arrays = {jax.tree_util.keystr(path): np.array(np.asarray(leaf)[:size]) for path, leaf in leaves}
+    arrays = {
+        jax.tree_util.keystr(path): np.array(np.asarray(leaf)[:size]) for path, leaf in leaves
+    }
     return {**arrays, "position": np.asarray(replay.position), "size": np.asarray(replay.size)}
 
 

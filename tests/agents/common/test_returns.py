@@ -1,3 +1,4 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from nppac.agents.replay import empty_replay, insert
 from nppac.types import Batch, ReferenceStats
 
 DISCOUNT, TRACE = 0.99, 0.95
+returned = jax.jit(lambda_returns, static_argnums=(4, 5))
+summed = jax.jit(discounted_sums)
 
 
 def plain_returns(reward, mask, end, next_value, order):
@@ -34,7 +37,7 @@ def random_ring(rng, rows):
 
 
 def test_three_rewards_of_one():
-    returns = lambda_returns(
+    returns = returned(
         jnp.ones(3), jnp.array([1.0, 1, 0]), jnp.array([0.0, 0, 1]), jnp.zeros(3), DISCOUNT, TRACE
     )
     np.testing.assert_allclose(returns, [2.82504, 1.9405, 1.0], atol=1e-5)
@@ -46,7 +49,7 @@ def test_wherever_the_ring_begins_the_returns_are_those_of_a_loop(position):
     columns = [*random_ring(rng, 50), rng.normal(size=50).astype(np.float32)]
     expected = plain_returns(*columns, range(50))
     ring = [jnp.asarray(np.roll(column, position)) for column in columns]
-    returns = lambda_returns(*ring, DISCOUNT, TRACE, position)
+    returns = returned(*ring, DISCOUNT, TRACE, position)
     np.testing.assert_allclose(np.roll(returns, -position), expected, atol=1e-5)
 
 
@@ -54,13 +57,13 @@ def test_empty_rows_change_nothing():
     rng = np.random.default_rng(0)
     columns = [*random_ring(rng, 20), rng.normal(size=20).astype(np.float32)]
     padded = [jnp.asarray(np.pad(column, (0, 12))) for column in columns]
-    returns = lambda_returns(*padded, DISCOUNT, TRACE, 20)
+    returns = returned(*padded, DISCOUNT, TRACE, 20)
     np.testing.assert_allclose(returns[:20], plain_returns(*columns, range(20)), atol=1e-5)
 
 
 @pytest.mark.parametrize(("mask", "last"), [(0.0, 1.0), (1.0, 1.0 + DISCOUNT * 10.0)])
 def test_only_a_termination_keeps_the_last_step_from_bootstrapping(mask, last):
-    returns = lambda_returns(
+    returns = returned(
         jnp.ones(2), jnp.array([1.0, mask]), jnp.array([0.0, 1]), jnp.full(2, 10.0), DISCOUNT, TRACE
     )
     assert float(returns[1]) == pytest.approx(last)
@@ -70,8 +73,8 @@ def test_only_a_termination_keeps_the_last_step_from_bootstrapping(mask, last):
 
 def test_nothing_flows_from_one_episode_into_the_one_before():
     ends, mask = jnp.array([0.0, 1, 0, 1]), jnp.ones(4)
-    quiet = lambda_returns(jnp.zeros(4), mask, ends, jnp.zeros(4), DISCOUNT, TRACE)
-    rich = lambda_returns(jnp.array([0.0, 0, 9, 9]), mask, ends, jnp.zeros(4), DISCOUNT, TRACE)
+    quiet = returned(jnp.zeros(4), mask, ends, jnp.zeros(4), DISCOUNT, TRACE)
+    rich = returned(jnp.array([0.0, 0, 9, 9]), mask, ends, jnp.zeros(4), DISCOUNT, TRACE)
     np.testing.assert_array_equal(quiet[:2], rich[:2])
 
 
@@ -85,12 +88,12 @@ def test_generalised_advantage_is_the_sum_of_temporal_differences():
         sum((DISCOUNT * TRACE) ** j * d for j, d in enumerate(delta[t:])) for t in range(30)
     ]
     columns = [jnp.asarray(column) for column in (reward, mask, end, values[1:])]
-    returns = lambda_returns(*columns, DISCOUNT, TRACE)
+    returns = returned(*columns, DISCOUNT, TRACE)
     np.testing.assert_allclose(generalised_advantage(returns, values[:-1]), expected, atol=1e-4)
 
 
 def test_discounted_sums_by_hand():
-    sums = discounted_sums(jnp.array([1.0, 2.0, 4.0]), jnp.array([0.5, 0.25, 0.0]))
+    sums = summed(jnp.array([1.0, 2.0, 4.0]), jnp.array([0.5, 0.25, 0.0]))
     np.testing.assert_allclose(sums, [2.5, 3.0, 4.0])
 
 
