@@ -143,12 +143,6 @@ def test_collect_cuts_every_episode_where_it_is_told():
     assert not any(episode.terminated for episode in episodes)
 
 
-def test_collect_leaves_the_episodes_of_the_last_steps_uncut():
-    episodes = collect(Walk(), still, iter(range(99)), 40, 5, 27)
-    assert [len(episode) for episode in episodes] == [5, 5, 3, 12, 12, 3]
-    assert [len(e) for e in collect(Walk(), still, iter(range(99)), 20, 5, 30)] == [12, 8]
-
-
 def test_collect_takes_one_seed_per_episode_and_agrees_with_rollout():
     seeds = iter(range(99))
     episodes = collect(Walk(), still, seeds, 24)

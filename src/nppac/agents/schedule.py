@@ -60,9 +60,6 @@ class Schedule:
     """Environment steps between checkpoints."""
     train_episode_steps: Count | None = None
     """Cut training episodes at so many steps, a truncation; evaluations are not cut."""
-    uncut_steps: NaturalNumber = 0
-    """Steps at the end of each epoch in which no training episode is cut: short episodes show many
-    starts, a long one what follows them."""
     challenges: Annotated[NaturalNumber, Field(le=1000)] = 0
     """Tests of the newest policy against the incumbent, spread over the run; 0 makes none."""
     challenge_episodes: Size = 100

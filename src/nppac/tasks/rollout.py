@@ -49,24 +49,18 @@ def rollout(
 
 
 def collect(
-    env: gym.Env,
-    act: Act,
-    seeds: Iterator[int],
-    steps: int,
-    longest: int | None = None,
-    uncut: int = 0,
+    env: gym.Env, act: Act, seeds: Iterator[int], steps: int, longest: int | None = None
 ) -> list[Episode]:
     """Exactly `steps` steps from a fresh reset; the last episode is cut where the budget ends.
 
-    With `longest` episodes are cut there, but for those of the last `uncut` steps. Each episode
-    takes one seed, so that `len` of the result says how far `seeds` has moved.
+    With `longest` every episode is cut there. Each episode takes one seed, so that `len` of the
+    result says how far `seeds` has moved.
     """
     episodes: list[Episode] = []
     dim = action_dim(env)
     while steps > 0:
         run, ended = _Run(env, len(episodes), next(seeds)), False
-        limit = min(longest, steps - uncut) if longest and steps > uncut else steps
-        while not ended and len(run.actions) < limit:
+        while not ended and len(run.actions) < min(steps, longest or steps):
             actions, clipped = _query(act, run.observations[-1][None], dim)
             ended = run.step(actions[0], clipped[0])
         steps -= len(run.actions)

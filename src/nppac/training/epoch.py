@@ -72,8 +72,7 @@ def _collected(
     if done.env_steps < schedule.random_steps:
         act = random_policy(problem.action_dim, key)
     seeds = episode_seeds(seed, "training", done.episodes)
-    lengths = schedule.epoch_steps, schedule.train_episode_steps, schedule.uncut_steps
-    episodes = collect(problem.env, act, seeds, *lengths)
+    episodes = collect(problem.env, act, seeds, schedule.epoch_steps, schedule.train_episode_steps)
     batch = transitions(episodes, query)
     row: MetricsPart = {
         "train_return_mean": _mean_return(episodes),
