@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: train test test-all lint audit bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
-	$(BIN)/nppac train --task door --steps 4000 --eval-every 2000 --eval-episodes 50 --final-episodes 100 \
+	$(BIN)/nppac train --task door --steps 4000 --eval-every 2000 --eval-episodes 32 --final-episodes 100 \
 		--min-unit 0.04 --out runs/door-$$(date +%Y%m%d-%H%M%S)
 
 test: lint  ## everything that must hold, in a few minutes
