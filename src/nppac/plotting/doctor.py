@@ -3,13 +3,12 @@
 import textwrap
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from nppac.diagnostics import Diagnosis
 from nppac.diagnostics.calibration import Calibration
 from nppac.diagnostics.probes import WAYS
-from nppac.plotting.style import line_style, save_figure
+from nppac.plotting.style import line_style, panels_in_a_row, save_figure
 
 
 def draw_diagnosis(diagnosis: Diagnosis, path: str | Path) -> None:
@@ -17,7 +16,9 @@ def draw_diagnosis(diagnosis: Diagnosis, path: str | Path) -> None:
     assert diagnosis.on_data is not None
     assert diagnosis.calibration is not None
     limits, online = diagnosis.thresholds, diagnosis.online
-    figure, axes = plt.subplots(1, 4, figsize=(15, 4.3), layout="constrained")
+    sentence = _sentence(diagnosis)
+    below = 0.6 + 0.16 * len(sentence.splitlines())
+    figure, axes = panels_in_a_row(4, (15, 4.3), above=0.65, below=below)
     _draw_profiles(axes[0], diagnosis, "variance", "predictive variance (action units²)")
     for name, points in diagnosis.profiles.items():
         axes[0].fill_between(
@@ -35,21 +36,13 @@ def draw_diagnosis(diagnosis: Diagnosis, path: str | Path) -> None:
     _draw_profiles(axes[1], diagnosis, "kl", "KL(π ‖ π0) (nats)")
     axes[1].set_title(f"KL for π = N(μ0 + {online.shift:g}, {online.scale:g}²)")
     _draw_profiles(axes[2], diagnosis, "gradient", "‖∇ log π0‖ (1 / action unit)")
-    axes[2].axhline(limits.gradient, color="black", lw=1, ls=(0, (1, 3)))
-    axes[2].annotate(
-        f"exploding above {limits.gradient:g}",
-        (0.98, limits.gradient),
-        xycoords=("axes fraction", "data"),
-        va="bottom",
-        ha="right",
-        fontsize=8,
-    )
+    _draw_limit(axes[2], limits.gradient)
     axes[2].set_title("Gradient of the same policy")
     for axis in axes[:3]:
         _span_a_decade(axis)
     _draw_calibration(axes[3], diagnosis.calibration)
     figure.suptitle(_title(diagnosis), fontsize=13, fontweight="bold", parse_math=False)
-    figure.supxlabel(_sentence(diagnosis), fontsize=9, parse_math=False)
+    figure.supxlabel(sentence, fontsize=9, parse_math=False)
     save_figure(figure, path)
 
 
@@ -69,6 +62,20 @@ def _draw_profiles(axis: Axes, diagnosis: Diagnosis, quantity: str, label: str) 
     axis.set(xlabel="distance from the data (std per dimension)", ylabel=label)
     axis.axvspan(diagnosis.thresholds.off_data, axis.get_xlim()[1], color="0.5", alpha=0.08, lw=0)
     axis.grid(alpha=0.3)
+
+
+def _draw_limit(axis: Axes, limit: float) -> None:
+    if not axis.lines:  # Matplotlib finds no good range for a single number
+        axis.set_ylim(limit / 11, limit * 1.3)
+    axis.axhline(limit, color="black", lw=1, ls=(0, (1, 3)))
+    axis.annotate(
+        f"exploding above {limit:g}",
+        (0.98, limit),
+        xycoords=("axes fraction", "data"),
+        va="bottom",
+        ha="right",
+        fontsize=8,
+    )
 
 
 def _span_a_decade(axis: Axes) -> None:

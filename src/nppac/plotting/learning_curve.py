@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
 from nppac.evaluation.compare import measure_column
 from nppac.evaluation.curves import Curve, Metrics, episode_band, learning_curve, measured
 from nppac.evaluation.metrics import SUCCESS
-from nppac.plotting.style import line_style, save_figure, seeds_label
+from nppac.plotting.style import line_style, panels_in_a_row, save_figure, seeds_label
 
 SMALLEST_KL_SHOWN = 0.01
 """The KL axis reaches this high at least, so that a policy that stays put looks as if it did."""
@@ -30,7 +29,7 @@ def draw_learning_curves(
         ("kl", "KL to the reference"),
         ("policy_gradient", "mean |policy gradient|"),
     ]
-    figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
+    figure, axes = panels_in_a_row(3, (11, 3.2), above=0.42, below=0.55)
     for axis, (shown, label) in zip(axes, panels, strict=True):
         for i, (method, group) in enumerate(methods.items()):
             style = line_style(i)
