@@ -3,28 +3,41 @@
 Called as they are they are compiled operation by operation, which takes far longer.
 """
 
+import copy
+import dataclasses
 from functools import partial
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 
 class Compiled:
-    """What the agent is, but that each method that is given arrays is one program."""
+    """What the agent is, but that each method that is given arrays is one program.
 
-    def __init__(self, agent):
-        self.agent = agent
+    Settings that are named are no part of the programs, but arguments: agents that differ in
+    nothing else share them. No function that wants a float may be given such a setting.
+    """
+
+    def __init__(self, agent, *arguments):
+        self.agent, self.arguments = agent, arguments
 
     def __getattr__(self, name):
         value = getattr(self.agent, name)
-        return partial(_call, value) if callable(value) else value
+        return partial(self._call, value) if callable(value) else value
 
-
-def _call(method, *args):
-    arrays = any(eqx.is_array(leaf) for leaf in jax.tree.leaves(args))
-    return _program(method.__self__, method.__name__, *args) if arrays else method(*args)
+    def _call(self, method, *args):
+        if not any(eqx.is_array(leaf) for leaf in jax.tree.leaves(args)):
+            return method(*args)
+        settings = {name: jnp.float32(getattr(self.agent, name)) for name in self.arguments}
+        usual = {name: getattr(type(self.agent), name) for name in self.arguments}
+        agent = dataclasses.replace(self.agent, **usual)
+        return _program(agent, settings, method.__name__, *args)
 
 
 @eqx.filter_jit
-def _program(agent, name, *args):
+def _program(agent, settings, name, *args):
+    agent = copy.copy(agent)
+    for setting, value in settings.items():
+        object.__setattr__(agent, setting, value)
     return getattr(agent, name)(*args)

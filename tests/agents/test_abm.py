@@ -87,10 +87,16 @@ def test_with_every_action_accepted_the_prior_is_cloned():
     )(state.prior)
     for left, right in zip(jax.tree.leaves(ours), jax.tree.leaves(mle), strict=True):
         np.testing.assert_array_equal(left, right)
-    updates, _ = agent.policy_optimiser().update(mle, state.prior_optimiser, state.prior)
+
+    @jax.jit
+    def stepped(state, gradient):
+        optimiser = agent.policy_optimiser()
+        updates, _ = optimiser.update(gradient, state.prior_optimiser, state.prior)
+        return jax.tree.map(jnp.add, state.prior, updates)
+
     after, info = agent.update_prior(state, batch, KEY)
     assert float(info["accepted"]) == 1.0
-    expected = jax.tree.map(jnp.add, state.prior, updates)
+    expected = stepped(state, mle)
     for left, right in zip(jax.tree.leaves(after.prior), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(left, right, atol=1e-7)
 
@@ -112,7 +118,8 @@ def test_acceptance_follows_the_return_ahead():
     batch = batch._replace(n_step=batch.n_step._replace(reward=reward))
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     _, info = agent.update_prior(state, batch, KEY)
-    log_prob = state.prior.log_prob(batch.obs, batch.action)[: BATCH // 2]
+    log_prob = jax.jit(lambda prior: prior.log_prob(batch.obs, batch.action))(state.prior)
+    log_prob = log_prob[: BATCH // 2]
     assert float(info["accepted"]) == 0.5
     assert float(info["prior_loss"]) == pytest.approx(-float(jnp.sum(log_prob)) / BATCH, rel=1e-5)
 
@@ -121,17 +128,17 @@ def test_the_policy_moves_to_the_priors_valued_actions():
     agent = small_agent(policy_hidden=(32,), learning_rate=3e-3, log_temperature=-4.0)
     state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch_ahead()
 
-    def best(critic, action):
-        return jnp.min(critic(batch.obs, action), axis=0)
+    @jax.jit
+    def worth(critic, policy):
+        return jnp.mean(jnp.min(critic(batch.obs, policy.mode(batch.obs)), axis=0))
 
     def step(state, key):
         after, info = agent.update_policy(state, batch, key)
         return after._replace(log_temperature=state.log_temperature), info
 
-    before = jnp.mean(best(state.critic, state.policy.mode(batch.obs)))
-    prior = jnp.mean(best(state.critic, state.prior.mode(batch.obs)))
+    before, prior = (worth(state.critic, policy) for policy in (state.policy, state.prior))
     state, _ = jax.lax.scan(step, state, jax.random.split(KEY, 300))
-    after = jnp.mean(best(state.critic, state.policy.mode(batch.obs)))
+    after = worth(state.critic, state.policy)
     assert float(after) > max(float(before), float(prior))
 
 
@@ -158,9 +165,13 @@ def test_an_update_draws_the_returns_ahead():
 def test_a_value_is_the_mean_over_actions_of_the_least_target_critic():
     agent, batch = small_agent(value_samples=3), make_batch()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    keys = jax.random.split(KEY, 3)
-    actions = [state.policy.sample(batch.obs, k)[0] for k in keys]
-    expected = np.mean([state.target_critic(batch.obs, a).min(0) for a in actions], axis=0)
+
+    @jax.jit
+    def least(state, key):
+        action, _ = state.policy.sample(batch.obs, key)
+        return state.target_critic(batch.obs, action).min(0)
+
+    expected = np.mean([least(state, key) for key in jax.random.split(KEY, 3)], axis=0)
     np.testing.assert_allclose(agent.value(state, batch.obs, KEY), expected, atol=1e-6)
 
 

@@ -77,22 +77,26 @@ def test_the_autoencoders_loss_by_hand():
 
 
 def test_latents_are_twice_the_actions_and_stay_within_their_limit():
-    cvae = CVAE(KEY, OBS_DIM, ACTION_DIM, (16,))
     batch = make_batch()
-    loc, scale = cvae.encode(batch.obs, batch.action)
+
+    @jax.jit
+    def computed():
+        cvae = CVAE(KEY, OBS_DIM, ACTION_DIM, (16,))
+        drawn = jax.random.normal(KEY, (5, BATCH, 2 * ACTION_DIM))
+        expected = cvae.decode(batch.obs, jnp.clip(drawn, -0.5, 0.5)[2])
+        return cvae.encode(batch.obs, batch.action), cvae.sample(batch.obs, KEY, 5), expected
+
+    (loc, scale), sampled, expected = computed()
     assert loc.shape == scale.shape == (BATCH, 2 * ACTION_DIM)
-    drawn = jax.random.normal(KEY, (5, BATCH, 2 * ACTION_DIM))
-    expected = cvae.decode(batch.obs, jnp.clip(drawn, -0.5, 0.5)[2])
-    np.testing.assert_allclose(cvae.sample(batch.obs, KEY, 5)[2], expected, atol=1e-6)
+    np.testing.assert_allclose(sampled[2], expected, atol=1e-6)
 
 
 def test_the_autoencoder_learns_both_modes_of_each_state():
     """In state 1 the action is ±.9, in state -1 it is ±.6: one Gaussian would say 0."""
-    keys = jax.random.split(KEY, 3)
-    obs = jnp.where(jax.random.bernoulli(keys[0], shape=(256, 1)), 1.0, -1.0)
-    size = jnp.where(obs > 0, 0.9, 0.6)
-    action = jnp.where(jax.random.bernoulli(keys[1], shape=(256, 1)), size, -size)
-    cvae, optimiser = CVAE(KEY, 1, 1, (32, 32)), optax.adam(3e-3)
+    rng, optimiser = np.random.default_rng(0), optax.adam(3e-3)
+    obs = rng.choice([-1.0, 1.0], (256, 1)).astype(np.float32)
+    action = np.where(obs > 0, 0.9, 0.6) * rng.choice([-1.0, 1.0], (256, 1))
+    action = action.astype(np.float32)
 
     def step(carry, key):
         *carry, value = gradient_step(
@@ -100,13 +104,19 @@ def test_the_autoencoder_learns_both_modes_of_each_state():
         )
         return tuple(carry), value
 
-    (cvae, _), _ = jax.lax.scan(step, (cvae, optimiser.init(cvae)), jax.random.split(keys[2], 1000))
-    decoded = jnp.tanh(cvae.decode(obs, cvae.encode(obs, action)[0]))
-    assert float(jnp.mean((decoded - action) ** 2)) < 0.1  # 0.58 if it knew one mode only
-    sampled = jnp.tanh(cvae.sample(obs, KEY, 10))
-    assert 0.3 < float(jnp.mean(sampled > 0)) < 0.7
-    wider = jnp.std(sampled[:, obs[:, 0] > 0]) / jnp.std(sampled[:, obs[:, 0] < 0])
-    assert float(wider) > 1.1
+    @jax.jit
+    def learned():
+        cvae = CVAE(KEY, 1, 1, (32, 32))
+        carry = cvae, optimiser.init(cvae)
+        (cvae, _), _ = jax.lax.scan(step, carry, jax.random.split(KEY, 1000))
+        decoded = cvae.decode(obs, cvae.encode(obs, action)[0])
+        return jnp.tanh(decoded), jnp.tanh(cvae.sample(obs, KEY, 10))
+
+    decoded, sampled = map(np.asarray, learned())
+    assert np.mean((decoded - action) ** 2) < 0.1  # 0.58 if it knew one mode only
+    assert 0.3 < np.mean(sampled > 0) < 0.7
+    wider = np.std(sampled[:, obs[:, 0] > 0]) / np.std(sampled[:, obs[:, 0] < 0])
+    assert wider > 1.1
 
 
 def test_the_multiplier_rises_while_the_discrepancy_is_too_large():
@@ -152,11 +162,15 @@ def test_the_policy_loss_recomputed():
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(log_multiplier=jnp.float32(0.7))
     _, info = agent.update_policy(state, batch, KEY)
     policy_key, cvae_key = jax.random.split(KEY)
-    x = unsquashed_samples(state.policy, batch.obs, policy_key, 4)
-    y = state.cvae.sample(batch.obs, cvae_key, 4)
-    q = state.critic(batch.obs, jnp.tanh(x[0])).min(0)
-    expected = jnp.mean(-q + np.exp(0.7) * (mmd(x, y, "laplacian", 50.0) - 0.05))
-    assert float(info["policy_loss"]) == pytest.approx(float(expected), abs=1e-5)
+
+    @jax.jit
+    def computed(state):
+        x = unsquashed_samples(state.policy, batch.obs, policy_key, 4)
+        y = state.cvae.sample(batch.obs, cvae_key, 4)
+        q = state.critic(batch.obs, jnp.tanh(x[0])).min(0)
+        return jnp.mean(-q + np.exp(0.7) * (mmd(x, y, "laplacian", 50.0) - 0.05))
+
+    assert float(info["policy_loss"]) == pytest.approx(float(computed(state)), abs=1e-5)
 
 
 def test_an_update_reports_finite_scalars():
@@ -170,9 +184,10 @@ def test_the_best_action_by_the_first_critic():
     agent = small_agent(act_samples=6)
     state, obs = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch().obs
     actions = jax.random.uniform(KEY, (6, BATCH, ACTION_DIM), minval=-1)
-    chosen = best_action(state.critic, obs, actions)
-    values = np.stack([state.critic(obs, action)[0] for action in actions])
-    np.testing.assert_allclose(state.critic(obs, chosen)[0], values.max(0), atol=1e-6)
+    chosen = jax.jit(best_action)(state.critic, obs, actions)
+    value = jax.jit(lambda action: state.critic(obs, action)[0])
+    values = np.stack([value(action) for action in actions])
+    np.testing.assert_allclose(value(chosen), values.max(0), atol=1e-6)
     alone = [agent.mode(state, row[None], None) for row in obs]
     np.testing.assert_allclose(agent.mode(state, obs, None), jnp.concatenate(alone), atol=1e-6)
     assert (

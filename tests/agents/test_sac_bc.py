@@ -17,7 +17,8 @@ SIZES = {"policy_hidden": (16,), "critic_hidden": (16,)}
 
 
 def small_agent(**settings):
-    return Compiled(SACBC(demo_batch_size=SHOWN, **{**SIZES, **settings}))
+    agent = SACBC(demo_batch_size=SHOWN, **{**SIZES, **settings})
+    return Compiled(agent, "imitation_weight")
 
 
 def small_sac(**settings):
@@ -38,6 +39,11 @@ class Prefers:
 def filtered_loss(agent, policy, critic, demo_batch):
     mask = agent.preferred(policy, critic, demo_batch)
     return imitation_loss(policy.log_prob(demo_batch.obs, demo_batch.action), mask)
+
+
+@jax.jit
+def log_likelihood(policy, obs, action):
+    return policy.log_prob(obs, action)
 
 
 def leaves_are_zero(tree):
@@ -76,8 +82,9 @@ def test_without_the_filter_all_pairs_are_imitated():
 def test_the_filter_admits_exactly_the_better_pairs():
     agent, demo_batch = small_agent(q_filter=True), make_batch(SHOWN)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    demonstrated = np.min(state.critic(demo_batch.obs, demo_batch.action), axis=0)
-    own = np.min(state.critic(demo_batch.obs, state.policy.mode(demo_batch.obs)), axis=0)
+    values = jax.jit(lambda critic, action: jnp.min(critic(demo_batch.obs, action), axis=0))
+    mode = agent.mode(state, demo_batch.obs, None)
+    demonstrated, own = values(state.critic, demo_batch.action), values(state.critic, mode)
     np.testing.assert_array_equal(
         agent.preferred(state.policy, state.critic, demo_batch), demonstrated > own
     )
@@ -91,7 +98,7 @@ def test_the_policys_loss_is_sacs_and_the_weighted_imitation():
     replayed, demo_batch = split_rows(batch, BATCH)
     after, info = agent.update(state, stacked(batch), KEY, "uniform")
     sac_after, sac_info = sac.update(state, stacked(replayed), KEY, "uniform")
-    log_prob = state.policy.log_prob(demo_batch.obs, demo_batch.action)
+    log_prob = log_likelihood(state.policy, demo_batch.obs, demo_batch.action)
     expected = float(sac_info["policy_loss"]) - weight * float(log_prob.mean())
     assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-5)
     assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
@@ -119,7 +126,7 @@ def test_several_critic_steps_take_a_minibatch_each_and_the_policy_the_last_ones
     _, info = agent.update(state, several, KEY, "uniform")
     replayed, demo_batch = split_rows(several, BATCH)
     _, sac_info = sac.update(state, replayed, KEY, "uniform")
-    log_prob = state.policy.log_prob(demo_batch.obs[-1], demo_batch.action[-1])
+    log_prob = log_likelihood(state.policy, demo_batch.obs[-1], demo_batch.action[-1])
     expected = float(sac_info["policy_loss"]) - agent.imitation_weight * float(log_prob.mean())
     assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-5)
     assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
