@@ -6,48 +6,52 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
+from forked import Launcher
 from nppac.cli import training
 from nppac.cli.main import main
 from nppac.evaluation.metrics import load_metrics
 from toy_task import FLAGS, assert_same_run, state_of
 
-TESTS = Path(__file__).parents[1]
+
+@pytest.fixture(scope="module")
+def launcher():
+    launcher = Launcher()
+    yield launcher
+    launcher.close()
 
 
 @contextmanager
-def run_caught_at(step, directory, demos, sign):
-    """`nppac train` in a process of its own, waiting in training at `step` until `sign` is gone.
+def run_caught_at(step, directory, demos, launcher):
+    """`nppac train` in a process of its own, waiting in training at `step` until a sign is gone.
 
-    Evaluations take fewer steps than that.
+    Evaluations take fewer steps than that. The process's id, and the sign.
     """
-    path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    code, flags = "from nppac.cli import main; main()", ["--demos", demos, "--out", str(directory)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "train", *FLAGS, *flags],
-        env={**os.environ, "PYTHONPATH": path, "NPPAC_TOY_WAIT": f"{step}:{sign}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    folder = directory.parent
+    sign, flags = folder / "sign", ["--demos", demos, "--out", str(directory)]
+    environment = {**os.environ, "NPPAC_TOY_WAIT": f"{step}:{sign}"}
+    process = launcher.start(["train", *FLAGS, *flags], environment, folder)
     try:
-        while not sign.exists():
-            assert process.poll() is None, process.communicate()[1]
-            time.sleep(0.02)
-        yield process
+        wait_for(sign.exists, folder)
+        yield process, sign
     finally:
-        process.kill()
-        process.communicate()
+        launcher.stop()
 
 
-def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, finished):
+def wait_for(condition, folder):
+    until = time.monotonic() + 600
+    while not condition():
+        assert time.monotonic() < until, (folder / "err").read_text()
+        time.sleep(0.02)
+
+
+def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, finished, launcher):
     directory = tmp_path / "killed"
-    with run_caught_at(70, directory, demos, tmp_path / "sign") as process:
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
+    with run_caught_at(70, directory, demos, launcher) as (process, _):
+        os.kill(process, signal.SIGKILL)
+        assert launcher.wait() == -signal.SIGKILL
     assert state_of(directory)["progress/env_steps"] == 40
     assert load_metrics(directory / "metrics.csv")["env_steps"][-1] == 60  # to be done again
     main(["resume", str(directory)])
@@ -55,15 +59,16 @@ def test_a_run_killed_without_warning_is_resumed_bit_for_bit(tmp_path, demos, fi
 
 
 @pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_run_that_is_stopped_says_how_to_go_on_and_does(tmp_path, demos, finished, signum, code):
-    directory, sign = tmp_path / "my run", tmp_path / "sign"
-    with run_caught_at(50, directory, demos, sign) as process:
-        process.send_signal(signum)
-        heard = iter(process.stderr.readline, "")
-        assert any("Finishing this epoch" in line for line in heard)
+def test_a_run_that_is_stopped_says_how_to_go_on_and_does(
+    tmp_path, demos, finished, launcher, signum, code
+):
+    directory = tmp_path / "my run"
+    with run_caught_at(50, directory, demos, launcher) as (process, sign):
+        os.kill(process, signum)
+        wait_for(lambda: "Finishing this epoch" in (tmp_path / "err").read_text(), tmp_path)
         sign.rmdir()
-        out, err = process.communicate()
-    assert process.returncode == code
+        assert launcher.wait() == code
+    out, err = ((tmp_path / name).read_text() for name in ("out", "err"))
     assert out == ""
     assert err.endswith(f"Stopped. Continue with: nppac resume '{directory}'\n")
     assert "Traceback" not in err
