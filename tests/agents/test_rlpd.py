@@ -71,10 +71,10 @@ def test_rlpd_moves_its_targets_at_every_critic_step():
     """With τ = 1 each target is the critic before it: only a copy made at each step follows."""
     rlpd = method("rlpd", utd_ratio=3, tau=1.0)
     state = rlpd.init(KEY, OBS_DIM, ACTION_DIM)
-    batch = draw(make_replay(), make_replay(1.0), KEY, rlpd.batch_spec(16))
+    batch = draw(make_replay(), make_replay(1.0), KEY, rlpd.batch_spec(ROWS))
     after, _ = rlpd.update(state, batch, KEY, "uniform")
     same(after.critic, after.target_critic)
-    one = method("rlpd", utd_ratio=1, tau=1.0)
+    one = method("rlpd", utd_ratio=1, tau=1.0, offline_ratio=0.0)
     critic_key, _ = jax.random.split(KEY)
     for i, key in enumerate(jax.random.split(critic_key, 3)):
         minibatch = jax.tree.map(lambda column, i=i: column[i], batch)
@@ -148,7 +148,7 @@ def test_the_entropy_that_a_tuned_temperature_aims_at(name, per_dimension):
 @pytest.mark.parametrize("task", ["halfcheetah", "door"])
 def test_rlpds_target_holds_the_entropy_on_locomotion_only(task):
     """By the authors' settings; without it the temperature does not show in the target."""
-    rlpd = method("rlpd", task, utd_ratio=1, offline_ratio=0.0)
+    rlpd = method("rlpd", task, utd_ratio=1, offline_ratio=0.0, tau=1.0)
     state, batch = rlpd.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
     hot = state._replace(log_temperature=jnp.float32(3.0))
     first, second = (rlpd.update_critic(s, batch, KEY, "uniform")[1] for s in (state, hot))
