@@ -1,6 +1,7 @@
 """Runs that are killed, interrupted or extended."""
 
 import os
+import shutil
 import signal
 from dataclasses import replace
 
@@ -91,8 +92,8 @@ def test_a_finished_run_can_be_extended(tmp_path, capacity):
     assert_same_run(tmp_path / "extended", tmp_path / "whole")
 
 
-def test_a_finished_run_is_left_as_it_is(tmp_path):
-    run(tmp_path)
+def test_a_finished_run_is_left_as_it_is(tmp_path, uninterrupted):
+    shutil.copytree(uninterrupted, tmp_path, dirs_exist_ok=True)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     done = run(tmp_path)
     assert done.progress.env_steps == 100
@@ -150,7 +151,7 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path, monkeypatch, uninterrupted):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"demos_in_replay": True, "offline_updates": 6},
+        {"demos_in_replay": True, "offline_updates": SCHEDULE.updates_per_epoch},
         {"random_steps": 60},
         {"demos_in_replay": True, "replay_capacity": 1000},
     ],
@@ -185,16 +186,24 @@ def test_networks_that_the_last_updates_broke_are_not_saved(tmp_path, monkeypatc
     assert_same_run(tmp_path, uninterrupted)
 
 
+CHALLENGED = replace(SCHEDULE, challenges=3, challenge_episodes=4)
+
+
+@pytest.fixture(scope="module")
+def challenged(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("challenged")
+    run(directory, CHALLENGED)
+    return directory
+
+
 @pytest.mark.parametrize("calls", [3, 6])
 def test_a_run_cut_in_a_test_of_its_policy_continues_as_if_it_had_not_been(
-    tmp_path, monkeypatch, calls
+    tmp_path, monkeypatch, challenged, calls
 ):
-    schedule = replace(SCHEDULE, challenges=3, challenge_episodes=4)
-    run(tmp_path / "whole", schedule)
     with monkeypatch.context() as patch:
         kill_after(patch, "rollout", calls)
         with pytest.raises(Killed):
-            run(tmp_path / "cut", schedule)
-    run(tmp_path / "cut", schedule)
-    assert_same_run(tmp_path / "whole", tmp_path / "cut")
+            run(tmp_path / "cut", CHALLENGED)
+    run(tmp_path / "cut", CHALLENGED)
+    assert_same_run(challenged, tmp_path / "cut")
     assert column(tmp_path / "cut", "test_steps")[-1] > 0
