@@ -16,7 +16,7 @@ class Compiled:
     """What the agent is, but that each method that is given arrays is one program.
 
     Settings that are named are no part of the programs, but arguments: agents that differ in
-    nothing else share them. No function that wants a float may be given such a setting.
+    nothing else share them. A function that is given such a setting must take an array for it.
     """
 
     def __init__(self, agent, *arguments):
@@ -31,7 +31,7 @@ class Compiled:
             return method(*args)
         settings = {name: jnp.float32(getattr(self.agent, name)) for name in self.arguments}
         usual = {name: getattr(type(self.agent), name) for name in self.arguments}
-        agent = dataclasses.replace(self.agent, **usual)
+        agent = dataclasses.replace(self.agent, **usual) if usual else self.agent
         return _program(agent, settings, method.__name__, *args)
 
 

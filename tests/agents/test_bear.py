@@ -25,7 +25,8 @@ KERNELS = ("laplacian", "gaussian")
 
 def small_agent(**settings):
     sizes = {"policy_hidden": (16,), "critic_hidden": (16,), "cvae_hidden": (16,)}
-    return Compiled(BEAR(**{**sizes, "mmd_samples": 4, "target_samples": 3, **settings}))
+    agent = BEAR(**{**sizes, "mmd_samples": 4, "target_samples": 3, **settings})
+    return Compiled(agent, "mmd_limit")
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -150,7 +151,7 @@ def test_the_critics_are_not_heeded_during_the_warm_up():
 
 
 def test_updates_are_counted():
-    agent = small_agent(mmd_limit=0.0)  # whose program is at hand
+    agent = small_agent()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
     for count in (1, 2):
         state, _ = agent.update(state, make_batch(), KEY, "uniform")

@@ -30,7 +30,8 @@ def blind_demos(rows=20, seed=9):
 def learned(agent, demos, state=None, replay=None):
     state = PROGRAMS.init(KEY, 3, 2) if state is None else state
     replay = episode_replay(40, 40) if replay is None else replay
-    return Compiled(agent, "demo_weight").learn(state, replay, demos, KEY, "uniform")
+    program = Compiled(agent, "demo_weight", "step_size", "damping").learn
+    return program(state, replay, demos, KEY, "uniform")
 
 
 def flat(tree):
@@ -65,7 +66,7 @@ def test_the_gradient_is_that_of_the_equation():
     demos, replay, state = blind_demos(20), episode_replay(40, 40), PROGRAMS.init(KEY, 3, 2)
     state = state._replace(iteration=jnp.array(2, jnp.int32))
     after, info = learned(agent, demos, state, replay)
-    returns, value = map(np.asarray, Compiled(agent).estimate(state, replay))
+    returns, value = map(np.asarray, PROGRAMS.estimate(state, replay))
     advantage = (returns - value) - (returns - value).mean()
     advantage = advantage / advantage.std()
 

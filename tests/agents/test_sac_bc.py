@@ -53,13 +53,14 @@ def leaves_are_zero(tree):
 def test_nothing_is_imitated_where_the_critics_prefer_the_policy():
     agent, demo_batch = small_agent(q_filter=True), make_batch(SHOWN)
     policy = agent.init(KEY, OBS_DIM, ACTION_DIM).policy
+
+    @jax.jit
+    @jax.value_and_grad
+    def loss(policy, sign):
+        return filtered_loss(agent, policy, Prefers(demo_batch.action, sign), demo_batch)
+
     for sign, imitates in ((-1.0, False), (1.0, True)):  # demonstrated action worst, or best
-        critic = Prefers(demo_batch.action, sign)
-        value, gradient = jax.jit(
-            jax.value_and_grad(
-                lambda policy, critic=critic: filtered_loss(agent, policy, critic, demo_batch)
-            )
-        )(policy)
+        value, gradient = loss(policy, sign)
         assert (float(value) != 0.0) == imitates
         assert leaves_are_zero(gradient) != imitates
 

@@ -218,7 +218,9 @@ def mmd(
     return jnp.sqrt(squared + MMD_EPSILON)
 
 
-def lagrangian(q: Values, discrepancy: Values, log_multiplier: Scalar, limit: float) -> Scalar:
+def lagrangian(
+    q: Values, discrepancy: Values, log_multiplier: Scalar, limit: float | Scalar
+) -> Scalar:
     """E[-Q(s, a) + e^ν (MMD(s) - ε)]: the policy minimises it, ν maximises it."""
     return jnp.mean(-q + jnp.exp(log_multiplier) * (discrepancy - limit))
 

@@ -33,7 +33,10 @@ def log_likelihood(
 
 
 def fisher_product(
-    policy: LinearPolicy, obs: Float[AnyArray, "rows o"], weights: RowValues, damping: float
+    policy: LinearPolicy,
+    obs: Float[AnyArray, "rows o"],
+    weights: RowValues,
+    damping: float | Scalar,
 ) -> MatrixProduct:
     """v ↦ (F + c I) v, where F = ∇² E_s[KL(π_new(·|s) ‖ π(·|s))] at π_new = π."""
     old = policy.loc_scale(obs)
@@ -63,7 +66,7 @@ def fisher_sample(
 
 
 def natural_step(
-    product: MatrixProduct, gradient: LinearPolicy, step_size: float, iterations: int
+    product: MatrixProduct, gradient: LinearPolicy, step_size: float | Scalar, iterations: int
 ) -> tuple[Scalar, LinearPolicy]:
     """The length √(2δ / gᵀx) and the direction x ≈ F⁻¹ g, by conjugate gradients."""
     direction, _ = cg(product, gradient, maxiter=iterations)
