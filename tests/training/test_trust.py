@@ -16,7 +16,8 @@ from nppac.training.runs import resume_run, start_run
 from nppac.utils.errors import UserError
 from toy_task import SCHEDULE, make_config
 
-SHORT = replace(SCHEDULE, steps=40, checkpoint_every=20)
+SHORT = replace(SCHEDULE, steps=60, checkpoint_every=20)
+"""As long as the replay has room: longer runs have one of the same size."""
 MODULE = """
 from pathlib import Path
 
@@ -41,13 +42,26 @@ def module(tmp_path, monkeypatch):
     sys.modules.pop("side_effect", None)
 
 
-@pytest.fixture
-def own_run(module):
-    """A run whose task and reference are of that module, which has not been imported since."""
+@pytest.fixture(scope="module")
+def made_run(tmp_path_factory):
+    """A run whose task and reference are of such a module."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "side_effect.py").write_text(MODULE)
     task = "side_effect:nppac-toy/Reach-v0"
     config = make_config(task=task, reference="side_effect:policy", schedule=SHORT)
-    start_run(config, module / "run")
-    forget(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "dont_write_bytecode", True)
+        start_run(config, folder / "run")
+    assert was_imported(folder)
+    forget(folder)
+    return folder / "run"
+
+
+@pytest.fixture
+def own_run(made_run, module):
+    """A copy of that run next to the module, which has not been imported since."""
+    shutil.copytree(made_run, module / "run")
     return module / "run"
 
 
@@ -69,7 +83,7 @@ def from_elsewhere(directory, **changes):
 
 
 USES = {
-    "resume": lambda run: resume_run(run, 60),
+    "resume": lambda run: resume_run(run, 80),
     "load_trained_run": load_trained_run,
     "load_run_policy": load_run_policy,
     "nppac resume": lambda run: main(["resume", str(run)]),
@@ -124,7 +138,7 @@ def test_a_mark_for_other_code_is_worthless(module, own_run):
 
 
 def test_a_run_that_was_made_here_goes_on(module, own_run):
-    assert resume_run(own_run, 60)["env_steps"] == 60
+    assert resume_run(own_run, 80)["env_steps"] == 80
     assert was_imported(module)
 
 
@@ -132,7 +146,7 @@ def test_who_trusts_a_run_may_use_it(module, own_run, capsys):
     from_elsewhere(own_run)
     main(["evaluate", str(own_run), "--episodes", "1", "--trust"])
     assert was_imported(module)
-    main(["resume", str(own_run), "--steps", "60", "--trust"])
+    main(["resume", str(own_run), "--steps", "80", "--trust"])
     load_trained_run(own_run, trust=True)
 
 
@@ -143,7 +157,7 @@ def test_a_run_that_names_no_code_needs_no_trust(tmp_path):
         "made_here" not in json.loads((tmp_path / "run" / "config.json").read_text())["provenance"]
     )
     shutil.move(tmp_path / "run", tmp_path / "moved")
-    assert resume_run(tmp_path / "moved")["env_steps"] == 40
+    assert resume_run(tmp_path / "moved")["env_steps"] == 60
 
 
 def test_without_a_home_it_is_said_that_trust_will_be_needed(module, monkeypatch, capsys):
@@ -153,7 +167,7 @@ def test_without_a_home_it_is_said_that_trust_will_be_needed(module, monkeypatch
     assert "HOME is not set: to resume or use this run, add --trust" in capsys.readouterr().err
     with pytest.raises(UserError, match="--trust"):
         resume_run(module / "run")
-    assert resume_run(module / "run", trust=True)["env_steps"] == 40
+    assert resume_run(module / "run", trust=True)["env_steps"] == 60
 
 
 @pytest.mark.parametrize("command", ["compare", "report"])
