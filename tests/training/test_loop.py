@@ -181,6 +181,7 @@ def test_a_replay_that_is_too_small_takes_the_newest_demonstrations(tmp_path):
 
 def test_offline_updates_come_first_and_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(warm_start, "OFFLINE_ROUND", 4)
+    monkeypatch.setattr("nppac.training.updates.UPDATES_PER_SCAN", 2)
     heard, inner = [], epochs.run_updates
 
     def run_updates(agent, state, replay, key, updates, *rest):
@@ -202,7 +203,7 @@ def test_offline_updates_come_first_and_are_counted(tmp_path, monkeypatch):
 def test_offline_updates_without_rewards_are_refused(tmp_path):
     bare = tuple(replace(e, rewards=None) for e in recorded())
     with pytest.raises(UserError, match="diverged"):
-        run(tmp_path, replace(SCHEDULE, offline_updates=5), demos=bare)
+        run(tmp_path, replace(SCHEDULE, offline_updates=2), demos=bare)
 
 
 def test_the_first_steps_are_random_as_far_as_told(tmp_path):
