@@ -13,10 +13,10 @@ from .mistakes import fails
 
 def test_from_a_policy_to_demonstrations_to_a_policy(tmp_path, capsys):
     small = ["--policy-hidden", "8", "--critic-hidden", "8", "--batch-size", "16"]
-    small += ["--epoch-steps", "100", "--eval-every", "100", "--checkpoint-every", "100"]
-    small += ["--warmup-steps", "100", "--eval-episodes", "1", "--updates-per-step", "0.1"]
+    small += ["--epoch-steps", "50", "--eval-every", "100", "--checkpoint-every", "100"]
+    small += ["--warmup-steps", "50", "--eval-episodes", "1", "--updates-per-step", "0.1"]
     hopper = ["--task", "Hopper-v5", *small]
-    main(["train", *hopper, "--method", "sac", "--steps", "200", "--out", "expert"])
+    main(["train", *hopper, "--method", "sac", "--steps", "100", "--out", "expert"])
     main(["demos", "record", "--policy", "expert", "--out", "hops.npz", "--episodes", "2"])
     recorded = load_demos("hops.npz")
     assert (len(recorded), recorded.obs_dim, recorded.action_dim) == (2, 11, 3)
@@ -34,7 +34,7 @@ def test_from_a_policy_to_demonstrations_to_a_policy(tmp_path, capsys):
             "--out",
             "run",
             "--steps",
-            "200",
+            "100",
             "--challenge-episodes",
             "2",
         ]
