@@ -7,16 +7,23 @@ STAMP := $(VENV)/.installed
 # Without bytecode files every process that a test starts would compile the whole package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: train test test-all lint audit bench report clean
+.PHONY: train test test-all fast-tests all-tests lint audit bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
 	$(BIN)/nppac train --task door --steps 4000 --eval-every 2000 --eval-episodes 32 --final-episodes 100 \
 		--min-unit 0.04 --out runs/door-$$(date +%Y%m%d-%H%M%S)
 
-test: lint  ## everything that must hold, in a few minutes
+# The type checker has one core to itself; side by side with the tests neither core is ever idle.
+test: $(STAMP)  ## everything that must hold, in a few minutes
+	@$(MAKE) --no-print-directory --jobs=2 lint fast-tests
+
+test-all: $(STAMP)  ## the same, and the tests that train
+	@$(MAKE) --no-print-directory --jobs=2 lint all-tests
+
+fast-tests: $(STAMP)
 	$(BIN)/pytest -n 2
 
-test-all: lint  ## the same, and the tests that train
+all-tests: $(STAMP)
 	XLA_FLAGS=--xla_backend_optimization_level=3 $(BIN)/pytest -n 2 -m ""
 
 lint: $(STAMP)

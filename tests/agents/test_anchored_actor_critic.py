@@ -123,6 +123,21 @@ def test_the_target_looks_as_far_ahead_as_it_is_told():
     assert not changed(one.critic, other.critic)
 
 
+def test_it_searches_only_where_the_reference_is_lost():
+    agent = other_agent(lost_scale=0.5)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    rng = np.random.default_rng(0)
+    obs = rng.normal(size=(4000, OBS_DIM)).astype(np.float32)
+    scale = np.tile(np.float32([0.2, 0.9]), (4000, 1))  # 0.55 on average
+    scale[::2] = 0.4
+    stats = ReferenceStats(np.zeros_like(scale), scale)
+    found = np.asarray(agent.mode(state, obs, stats))
+    moved = found - np.asarray(AGENT.mode(state, obs, stats))
+    assert np.all(moved[::2] == 0.0)
+    np.testing.assert_allclose(moved[1::2].std(0), [0.2, 0.9], rtol=0.1)
+    np.testing.assert_array_equal(agent.mode(state, obs, stats), found)
+
+
 def test_the_critics_choose_among_candidates():
     agent = other_agent(candidates=8)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -27,6 +29,21 @@ def test_observations_are_float32():
     assert first.dtype == second.dtype == env.observation_space.dtype == np.float32
     np.testing.assert_array_equal(first, [0.5, 0.5])
     np.testing.assert_array_equal(second, [1.5, 1.5])
+
+
+def test_angles_are_wrapped_to_one_turn():
+    env = make_env(replace(echo(), angles=(1,)))
+    first, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(first, [0.5, 0.5])
+    for _ in range(3):
+        obs = env.step(np.zeros(1, np.float32))[0]
+    np.testing.assert_allclose(obs, [3.5, 3.5 - 2.0 * np.pi], rtol=1e-6)
+    assert obs.dtype == np.float32
+
+
+def test_an_angle_beyond_the_observation_is_refused():
+    with pytest.raises(UserError, match="angle 2, but 'echo' has 2 observations"):
+        make_env(replace(echo(), angles=(1, 2)))
 
 
 def test_dict_observations_are_flattened_by_sorted_key():

@@ -24,8 +24,16 @@ def send(signum):
     os.kill(os.getpid(), signum)
 
 
+@pytest.fixture
+def heard():
+    """SIGHUP as a terminal sends it; whoever started the tests with `nohup` has it ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_each_signal_finishes_the_epoch_and_saves_it(tmp_path, monkeypatch, capfd, signum):
+def test_each_signal_finishes_the_epoch_and_saves_it(tmp_path, monkeypatch, capfd, signum, heard):
     run(tmp_path / "whole")
     before, inner, count = signal.getsignal(signum), training.collect, 0
 

@@ -196,7 +196,7 @@ def demos_relabel_command(
     check_output(out)
     spec = get_task(task)
     way = default_by(spec) if by is None else by
-    before = load_task_demos(replace(spec, demo_steps=None), source, None)
+    before = load_task_demos(replace(spec, demo_steps=None, rest_is_failure=False), source, None)
     assert before is not None
     found = relabel(before, spec, way, force)
     save_demos(out, _noted(found.demos, {"source": source, "task": task, "by": way}))

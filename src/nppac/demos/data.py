@@ -90,7 +90,7 @@ class Demos:
     def truncate(self, steps: int) -> "Demos":
         """The first `steps` steps of each episode; one that is cut does not end in termination."""
         _require_positive("steps", steps)
-        return replace(self, episodes=tuple(_cut(e, steps) for e in self.episodes))
+        return replace(self, episodes=tuple(cut_episode(e, steps) for e in self.episodes))
 
     def _require_episodes(self) -> None:
         if not self.episodes:
@@ -105,7 +105,9 @@ def _require_positive(what: str, value: int) -> None:
         raise UserError(f"Cannot take the first {value} {what}: ask for 1 or more.")
 
 
-def _cut(episode: Episode, steps: int) -> Episode:
+def cut_episode(episode: Episode, steps: int) -> Episode:
+    """The first `steps` steps; an episode that is cut does not end in termination."""
+    steps = max(steps, 0)
     if len(episode) <= steps:
         return episode
     return Episode(

@@ -1,12 +1,13 @@
 """Demonstrations as a task wants them: of its environment, its shapes, its length and its units."""
 
-import dataclasses
 import re
 import sys
+from dataclasses import replace
 
 from nppac.demos.data import Demos
 from nppac.demos.load import load_demos
 from nppac.demos.metadata import ENV_ID, ActionUnits
+from nppac.demos.rest import without_rest
 from nppac.demos.units import in_normalised_units
 from nppac.demos.validate import validate
 from nppac.tasks import TaskSpec, action_dim, make_env, obs_dim
@@ -48,10 +49,17 @@ def task_demos(
         limit = env.spec.max_episode_steps if env.spec else None
     finally:
         env.close()
-    for note in notes + mended:
-        print(f"{source}: {note}", file=sys.stderr)
     demos = demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
-    return _time_limits_as_such(demos, limit, source)
+    demos = _time_limits_as_such(_wrapped(demos, spec), limit, source)
+    demos, cut = without_rest(demos) if spec.rest_is_failure else (demos, [])
+    for note in notes + mended + cut:
+        print(f"{source}: {note}", file=sys.stderr)
+    return demos
+
+
+def _wrapped(demos: Demos, spec: TaskSpec) -> Demos:
+    episodes = (replace(e, observations=spec.wrapped(e.observations)) for e in demos.episodes)
+    return replace(demos, episodes=tuple(episodes)) if spec.angles else demos
 
 
 def _origin_notes(demos: Demos, spec: TaskSpec, source: str) -> list[str]:
@@ -83,5 +91,5 @@ def _time_limits_as_such(demos: Demos, limit: int | None, source: str) -> Demos:
         file=sys.stderr,
     )
     kept = zip(demos.episodes, ended, strict=True)
-    episodes = tuple(dataclasses.replace(e, terminated=e.terminated and not end) for e, end in kept)
-    return dataclasses.replace(demos, episodes=episodes)
+    episodes = tuple(replace(e, terminated=e.terminated and not end) for e, end in kept)
+    return replace(demos, episodes=episodes)

@@ -86,16 +86,25 @@ class _TaskEnv(gym.Wrapper):
             low, high = space.low.astype(np.float32), space.high.astype(np.float32)
         self.observation_space = spaces.Box(low, high, dtype=np.float32)
         self._reward_is_success = spec.reward == "success"
+        beyond = [i for i in spec.angles if not 0 <= i < len(low)]
+        if beyond:
+            raise UserError(
+                f"The task has angle {beyond[0]}, but '{spec.name}' has {len(low)} observations; "
+                "they are counted from 0."
+            )
 
     def reset(self, *, seed: int | None = None, options: dict[str, object] | None = None):
         obs, info = self.env.reset(seed=seed, options=options)
-        return _as_float32(obs), info
+        return self._seen(obs), info
 
     def step(self, action: object):
         obs, reward, terminated, truncated, info = self.env.step(action)
         if self._reward_is_success:
             reward = self._success_reward(info)
-        return _as_float32(obs), float(reward), terminated, truncated, info
+        return self._seen(obs), float(reward), terminated, truncated, info
+
+    def _seen(self, obs: object) -> np.ndarray:
+        return self.task.wrapped(_as_float32(obs))
 
     def _success_reward(self, info: Mapping[str, object]) -> float:
         success = success_of(info)

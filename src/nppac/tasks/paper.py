@@ -22,6 +22,10 @@ PAPER_TASKS = (
         "halfcheetah",
         "HalfCheetah-v5",
         horizon=1000,
+        # The pitch: after a somersault it is beyond 2π. No fall ends an episode here, so that
+        # demonstrations may hold a cheetah that lies still for hundreds of steps.
+        angles=(1,),
+        rest_is_failure=True,
         description="Run forward on two legs in the plane (17 observations, 6 actions).",
     ),
     TaskSpec(
