@@ -11,12 +11,9 @@ import numpy as np
 from jaxtyping import Float
 
 from nppac.demos.data import Demos, cut_episode
+from nppac.tasks.rest import WINDOW, at_rest
 
-WINDOW = 50
-"""Steps over which the state is watched."""
-STILL = 0.25
-"""It rests if its standard deviation in a window is below this share of that of all states."""
-FALL = 150
+FALL = 100
 """Steps before the rest that are left out too: they led to it."""
 
 
@@ -47,7 +44,7 @@ def rest_begins(obs: Float[np.ndarray, "t o"]) -> int | None:
     if len(obs) < WINDOW:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(obs, WINDOW, axis=0)
-    moving = np.flatnonzero(windows.std(-1).mean(-1) >= STILL)
+    moving = np.flatnonzero(~at_rest(windows))
     if not len(moving):
         return 0
     last = int(moving[-1])
