@@ -3,9 +3,8 @@ import pytest
 
 from nppac.demos import Demos
 from nppac.demos.for_task import task_demos
-from nppac.demos.rest import FALL, rest_begins, without_rest
+from nppac.demos.rest import FALL, WINDOW, rest_begins, without_rest
 from nppac.tasks import get_task
-from nppac.tasks.rest import WINDOW
 from nppac.types import Episode
 
 STEPS = 400

@@ -60,8 +60,6 @@ class Schedule:
     """Environment steps between checkpoints."""
     train_episode_steps: Count | None = None
     """Cut training episodes at so many steps, a truncation; evaluations are not cut."""
-    rest_ends_episodes: bool = False
-    """Terminate training episodes that come to rest, by the spread of the demonstrated states."""
     challenges: Annotated[NaturalNumber, Field(le=1000)] = 0
     """Tests of the newest policy against the incumbent, spread over the run; 0 makes none."""
     challenge_episodes: Size = 100

@@ -11,9 +11,12 @@ import numpy as np
 from jaxtyping import Float
 
 from nppac.demos.data import Demos, cut_episode
-from nppac.tasks.rest import WINDOW, at_rest
 
-FALL = 100
+WINDOW = 50
+"""Steps over which the state is watched."""
+STILL = 0.25
+"""It rests if its standard deviation in a window is below this share of that of all states."""
+FALL = 150
 """Steps before the rest that are left out too: they led to it."""
 
 
@@ -44,7 +47,7 @@ def rest_begins(obs: Float[np.ndarray, "t o"]) -> int | None:
     if len(obs) < WINDOW:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(obs, WINDOW, axis=0)
-    moving = np.flatnonzero(~at_rest(windows))
+    moving = np.flatnonzero(windows.std(-1).mean(-1) >= STILL)
     if not len(moving):
         return 0
     last = int(moving[-1])

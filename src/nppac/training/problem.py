@@ -16,7 +16,6 @@ from nppac.references import (
     given_reference,
 )
 from nppac.tasks import TaskSpec, action_dim, make_env, obs_dim
-from nppac.tasks.rest import RestTerminates
 from nppac.tasks.shapes import shape_mismatch
 from nppac.training.config import RunConfig
 from nppac.training.memory import check_data_memory, reported_by
@@ -75,25 +74,13 @@ def make_problem(
     reported_by(config.agent, config.schedule, *sizes, reference.family)
     eval_count = min(config.schedule.eval_envs, config.schedule.eval_episodes)
     return Problem(
-        env=_training_env(env, config, demos),
+        env=env,
         eval_envs=tuple(make_env(spec) for _ in range(eval_count)),
         reference=reference,
         demos=() if demos is None else demos.episodes,
         obs_dim=sizes[0],
         action_dim=sizes[1],
     )
-
-
-def _training_env(env: gymnasium.Env, config: RunConfig, demos: Demos | None) -> gymnasium.Env:
-    """The environment, whose episodes end where they come to rest if the schedule says so."""
-    if not config.schedule.rest_ends_episodes:
-        return env
-    if demos is None:
-        raise UserError(
-            "'rest_ends_episodes' needs demonstrations, whose spread says what rest is: give "
-            "--demos, or --no-rest-ends-episodes."
-        )
-    return RestTerminates(env, demos.obs.std(0))
 
 
 def check_demos(config: RunConfig, demos: Demos | None) -> None:
