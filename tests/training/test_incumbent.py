@@ -13,7 +13,7 @@ from nppac.training.restore import load_trained_run
 from nppac.training.runs import start_run
 from nppac.types import Episode
 from toy_run import Watched, make_problem, run
-from toy_task import ACTION_DIM, AGENT, SCHEDULE, make_config, write_demos
+from toy_task import ACTION_DIM, AGENT, OBS_DIM, SCHEDULE, make_config, write_demos
 
 NEWEST = np.float32(1.0)
 """Networks stand for themselves here: the policies are plain functions."""
@@ -150,3 +150,13 @@ def test_a_run_ends_with_fresh_episodes_of_its_reference_and_its_policy(finished
     mean, low, high = test["difference"]
     assert test["episodes"] >= 1
     assert low <= mean <= high <= 0
+
+
+def test_it_begins_as_the_reference_that_searches_where_the_agent_does():
+    agent = Anchored(lost_scale=0.55)
+    obs = np.random.default_rng(0).normal(size=(8, OBS_DIM)).astype(np.float32)
+    sure, lost = Watched(scale=0.5), Watched(scale=0.6)
+    np.testing.assert_array_equal(Incumbent().policy(agent, sure)(obs), sure.mean(obs))
+    assert np.all(Incumbent().policy(agent, lost)(obs) != lost.mean(obs))
+    plain = replace(agent, lost_scale=0.0)
+    np.testing.assert_array_equal(Incumbent().policy(plain, lost)(obs), lost.mean(obs))

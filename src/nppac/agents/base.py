@@ -103,6 +103,17 @@ class CalibratedAgent(Protocol):
         ...
 
 
+@runtime_checkable
+class SearchingAgent(Protocol):
+    """A method whose evaluated policy searches where its reference knows nothing."""
+
+    lost_scale: float
+
+    def searching(self, action: Actions, obs: Obs, reference: ReferenceStats) -> Actions:
+        """The action, with noise where the reference's scale exceeds `lost_scale`."""
+        ...
+
+
 Agent = MinibatchAgent | ReplayAgent
 
 

@@ -6,19 +6,20 @@ fresh episodes finds the newest better, at an error rate that all tests of the r
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.agents.base import Agent, State
+from nppac.agents.base import Agent, SearchingAgent, State
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.sequential_test import PairedTest, error_rate_of
 from nppac.tasks.rollout import Act, episode_seeds, rollout
 from nppac.training.problem import Problem
 from nppac.training.updates import ReferenceQuery, greedy_policy
-from nppac.types import Episode
+from nppac.types import Actions, Episode, Obs, ReferenceStats
 
 FEWEST_EPISODES = 12
 """A challenger that is no better after so many episodes has lost: more would cost too much."""
@@ -50,8 +51,25 @@ class Incumbent:
     def policy(self, agent: Agent, query: ReferenceQuery) -> Act:
         """What it does."""
         if self.state is None:
-            return lambda obs: np.asarray(query(obs).loc, np.float32)
+            return reference_policy(agent, query)
         return greedy_policy(agent, self.state, query)
+
+
+def reference_policy(agent: Agent, query: ReferenceQuery) -> Act:
+    """The reference's mean; where the agent searches off the data, it does so too."""
+    searches = isinstance(agent, SearchingAgent) and agent.lost_scale > 0
+
+    def act(obs: np.ndarray) -> np.ndarray:
+        stats = query(obs)
+        action = _searching(agent, obs, stats) if searches else stats.loc
+        return np.asarray(action, np.float32)
+
+    return act
+
+
+@partial(jax.jit, static_argnames="agent")
+def _searching(agent: SearchingAgent, obs: Obs, stats: ReferenceStats) -> Actions:
+    return agent.searching(stats.loc, obs, stats)
 
 
 def challenge(
