@@ -8,6 +8,7 @@ scope only if one of its annotations has a shape. That takes a small part of the
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
+from functools import cache
 from typing import Any, ForwardRef, Literal, get_args, get_origin
 
 import jaxtyping
@@ -15,7 +16,6 @@ from beartype import BeartypeConf, beartype
 
 _beartype = beartype(conf=BeartypeConf(is_pep484_tower=True))
 _jaxtyped = jaxtyping.jaxtyped
-_SHAPES = (type(jaxtyping.AbstractArray), type(jaxtyping.PyTree))
 _TEXTS = (str, ForwardRef)
 
 
@@ -41,12 +41,18 @@ def _checked_function(function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isgeneratorfunction(function) or any(isinstance(part, _TEXTS) for part in parts):
         # It checks a generator when it is called, and looks up what text means.
         found = _jaxtyped(function, typechecker=_beartype)
-    elif any(isinstance(part, _SHAPES) for part in parts):
+    elif any(isinstance(part, _shapes()) for part in parts):
         found = _jaxtyped(_beartype(function), typechecker=None)
     else:
         found = _beartype(function)
     found.__checked__ = True
     return found
+
+
+@cache
+def _shapes() -> tuple[type, ...]:
+    """What annotations of shapes are; naming them imports JAX, whose settings come before that."""
+    return type(jaxtyping.AbstractArray), type(jaxtyping.PyTree)
 
 
 def _parts(annotation: object) -> Iterator[object]:
