@@ -1,7 +1,7 @@
 from dataclasses import replace
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -18,6 +18,9 @@ from nppac.agents.replay import (
 from nppac.training.transitions import checked_stats, demonstrations, transitions
 from nppac.types import Episode, ReferenceStats
 from nppac.utils.errors import UserError
+
+ahead = eqx.filter_jit(n_step_outcome)
+"""As in training; as it is, every operation would be a program of its own."""
 
 
 def episode(start, length, terminated):
@@ -98,7 +101,7 @@ def test_looking_ahead_stops_at_the_end_of_the_episode():
     """γ = ½: from the first row 1 + 2/2 + 4/4; a time limit bootstraps, a termination does not."""
     episodes = [rewarded(0, [1, 2, 4, 8]), rewarded(10, [16, 32], terminated=True)]
     replay = as_replay(transitions(episodes, Counting()))
-    outcome = n_step_outcome(replay, jnp.arange(6), 3, 0.5)
+    outcome = ahead(replay, np.arange(6), 3, 0.5)
     np.testing.assert_allclose(outcome.reward, [3, 6, 8, 8, 32, 32])
     np.testing.assert_allclose(outcome.obs[:, 0], [3, 4, 4, 4, 12, 12])
     np.testing.assert_array_equal(outcome.reference.loc, outcome.obs)
@@ -107,7 +110,7 @@ def test_looking_ahead_stops_at_the_end_of_the_episode():
 
 def test_one_step_ahead_is_the_transition_itself():
     replay = as_replay(transitions([rewarded(0, [1, 2, 4], terminated=True)], Counting()))
-    outcome = n_step_outcome(replay, jnp.arange(3), 1, 0.9)
+    outcome = ahead(replay, np.arange(3), 1, 0.9)
     np.testing.assert_array_equal(outcome.reward, replay.storage.reward)
     np.testing.assert_array_equal(outcome.obs, replay.storage.next_obs)
     np.testing.assert_allclose(outcome.discount, 0.9 * replay.storage.discount_mask)
@@ -118,14 +121,14 @@ def test_looking_ahead_goes_round_the_ring_but_not_from_the_newest_to_the_oldest
     for start in (0, 10):
         replay = insert(replay, transitions([rewarded(start, [1, 1, 1, 1])], Counting()))
     np.testing.assert_array_equal(replay.storage.obs[:, 0], [12, 13, 2, 3, 10, 11])
-    outcome = n_step_outcome(replay, jnp.arange(6), 4, 1.0)
+    outcome = ahead(replay, np.arange(6), 4, 1.0)
     np.testing.assert_array_equal(outcome.reward, [2, 1, 2, 1, 4, 3])
     np.testing.assert_array_equal(outcome.obs[:, 0], [14, 14, 4, 4, 14, 14])
 
 
 def test_a_replay_that_is_not_full_does_not_look_into_its_empty_rows():
     replay = insert(empty_replay(9, 1, 1), transitions([rewarded(5, [1, 1])], Counting()))
-    outcome = n_step_outcome(replay, jnp.arange(2), 5, 1.0)
+    outcome = ahead(replay, np.arange(2), 5, 1.0)
     np.testing.assert_array_equal(outcome.reward, [2, 1])
     np.testing.assert_array_equal(outcome.obs[:, 0], [7, 7])
 
