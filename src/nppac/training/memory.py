@@ -15,7 +15,7 @@ from jaxtyping import PRNGKeyArray
 from nppac.agents.base import Agent, Info, ReplayAgent, State
 from nppac.agents.replay import Replay, empty_replay
 from nppac.agents.schedule import Schedule
-from nppac.training.updates import draw_batch
+from nppac.training.updates import draw_batch, update_once
 from nppac.types import Family
 from nppac.utils.memory import require_memory
 
@@ -33,7 +33,7 @@ def reported_by(
         if isinstance(agent, ReplayAgent):
             return agent.learn(state, replay, replay, key, family)
         batch = draw_batch(replay, replay, key, agent.batch_spec(schedule.batch_size))
-        return agent.update(state, batch, key, family)
+        return update_once(agent, state, batch, key, family)
 
     state = state_shapes(agent, obs_dim, action_dim)
     narrower = "Give narrower hidden layers, or fewer networks."
@@ -58,6 +58,7 @@ def check_data_memory(schedule: Schedule, obs_dim: int, action_dim: int, states:
         require_memory(copies * states * row, what, "Give fewer 'pretrain_copies'.")
 
 
+@lru_cache(maxsize=8)  # a run asks twice too
 def state_shapes(agent: Agent, obs_dim: int, action_dim: int) -> State:
     """The shapes and types of an agent's state, found without computing or compiling anything."""
     return jax.eval_shape(lambda key: agent.init(key, obs_dim, action_dim), jax.random.key(0))

@@ -96,10 +96,22 @@ def _scan_updates(
 
     def step(state: State, inputs: tuple[PRNGKeyArray, PRNGKeyArray]) -> tuple[State, Info]:
         row_key, key = inputs
-        return agent.update(state, draw_batch(replay, demos, row_key, spec), key, family)
+        return update_once(agent, state, draw_batch(replay, demos, row_key, spec), key, family)
 
     state, infos = jax.lax.scan(step, state, (row_keys, keys))
     return state, jax.tree.map(jnp.mean, infos)
+
+
+@partial(jax.jit, static_argnames=("agent", "family"), inline=True)
+def update_once(
+    agent: MinibatchAgent, state: State, batch: Batch, key: PRNGKeyArray, family: Family
+) -> tuple[State, Info]:
+    """One update, as a part of a program.
+
+    A program of its own would be called; this one is traced once, and then copied into every
+    program that updates: the check of a run's settings, learning offline, and its epochs.
+    """
+    return agent.update(state, batch, key, family)
 
 
 def draw_batch(replay: Replay, demos: Replay | None, key: PRNGKeyArray, spec: BatchSpec) -> Batch:
