@@ -5,6 +5,7 @@ last layer uniform within a small bound.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -42,16 +43,8 @@ class MLP(eqx.Module):
     ) -> None:
         self.activation = activation
         self.norms = tuple((jnp.ones(w), jnp.zeros(w)) for w in hidden) if layer_norm else ()
-        sizes = (inputs, *hidden, outputs)
-        bounds = [width**-0.5 for width in hidden] + [last]
-        keys = jax.random.split(key, 2 * len(bounds)).reshape(len(bounds), 2)
-        self.weights = tuple(
-            jax.random.uniform(k[0], (i, j), minval=-bound, maxval=bound)
-            for k, i, j, bound in zip(keys, sizes[:-1], sizes[1:], bounds, strict=True)
-        )
-        hidden_biases = tuple(jnp.full((width,), HIDDEN_BIAS, jnp.float32) for width in hidden)
-        last_bias = jax.random.uniform(keys[-1][1], (outputs,), minval=-last, maxval=last)
-        self.biases = (*hidden_biases, last_bias)
+        bounds = (*(width**-0.5 for width in hidden), last)
+        self.weights, self.biases = _drawn(key, (inputs, *hidden, outputs), bounds)
 
     def __call__(self, x: Float[AnyArray, "*batch i"]) -> Float[Array, "*batch j"]:
         """Apply the layers to a single input or to a batch."""
@@ -65,6 +58,21 @@ class MLP(eqx.Module):
             x = self.activation(x)
         weight, bias = last
         return x @ weight + bias
+
+
+@partial(jax.jit, static_argnames=("sizes", "bounds"))
+def _drawn(
+    key: PRNGKeyArray, sizes: tuple[int, ...], bounds: tuple[float, ...]
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Weights and biases of every layer, by one program: each draw would be compiled alone."""
+    keys = jax.random.split(key, 2 * len(bounds)).reshape(len(bounds), 2)
+    weights = tuple(
+        jax.random.uniform(k[0], (i, j), minval=-bound, maxval=bound)
+        for k, i, j, bound in zip(keys, sizes[:-1], sizes[1:], bounds, strict=True)
+    )
+    hidden = tuple(jnp.full((width,), HIDDEN_BIAS, jnp.float32) for width in sizes[1:-1])
+    last = jax.random.uniform(keys[-1][1], sizes[-1:], minval=-bounds[-1], maxval=bounds[-1])
+    return weights, (*hidden, last)
 
 
 def layer_normalised(x: Float[Array, "*batch j"]) -> Float[Array, "*batch j"]:
