@@ -15,6 +15,9 @@ import jax.numpy as jnp
 class Compiled:
     """What the agent is, but that each method that is given arrays is one program.
 
+    `init` is none: agents of the same sizes share the programs that draw their networks, whatever
+    else they are told, while a program of its own would be another for each of them.
+
     Settings that are named are no part of the programs, but arguments: agents that differ in
     nothing else share them. A function that is given such a setting must take an array for it.
     """
@@ -27,7 +30,7 @@ class Compiled:
         return partial(self._call, value) if callable(value) else value
 
     def _call(self, method, *args):
-        if not any(eqx.is_array(leaf) for leaf in jax.tree.leaves(args)):
+        if method.__name__ == "init" or not any(map(eqx.is_array, jax.tree.leaves(args))):
             return method(*args)
         settings = {name: jnp.float32(getattr(self.agent, name)) for name in self.arguments}
         usual = {name: getattr(type(self.agent), name) for name in self.arguments}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from nppac.evaluation.metrics import load_metrics
 from nppac.references import UniformReference
@@ -19,18 +20,19 @@ BATCH = 16
 
 def make_batch(count=BATCH):
     """Random transitions, the first of them terminal."""
-    keys = jax.random.split(jax.random.key(7), 4)
-    stats = ReferenceStats(jnp.zeros((count, ACTION_DIM)), jnp.ones((count, ACTION_DIM)))
-    return Batch(
-        obs=jax.random.normal(keys[0], (count, OBS_DIM)),
-        action=jax.random.uniform(keys[1], (count, ACTION_DIM), minval=-1, maxval=1),
-        reward=jax.random.normal(keys[2], (count,)),
-        next_obs=jax.random.normal(keys[3], (count, OBS_DIM)),
-        discount_mask=jnp.ones(count).at[0].set(0.0),
+    rng, width = np.random.default_rng(7), (count, ACTION_DIM)
+    stats = ReferenceStats(np.zeros(width), np.ones(width))
+    batch = Batch(
+        obs=rng.normal(size=(count, OBS_DIM)),
+        action=rng.uniform(-1, 1, width),
+        reward=rng.normal(size=count),
+        next_obs=rng.normal(size=(count, OBS_DIM)),
+        discount_mask=np.minimum(np.arange(count), 1),
         reference=stats,
         next_reference=stats,
-        episode_end=jnp.zeros(count),
+        episode_end=np.zeros(count),
     )
+    return jax.tree.map(lambda column: jnp.asarray(column.astype(np.float32)), batch)
 
 
 def stacked(batch):
