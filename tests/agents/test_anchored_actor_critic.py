@@ -14,9 +14,9 @@ from nppac.utils.errors import UserError
 OBS_DIM, ACTION_DIM, ROWS = 3, 2, 8
 KEY = jax.random.key(0)
 AGENT = Compiled(Anchored(policy_hidden=(16,), critic_hidden=(16,)))
-LOC = jnp.linspace(-0.5, 0.5, ROWS * ACTION_DIM).reshape(ROWS, ACTION_DIM)
-STATS = ReferenceStats(LOC, jnp.full((ROWS, ACTION_DIM), 0.2))
-OBS = jax.random.normal(KEY, (ROWS, OBS_DIM))
+LOC = np.linspace(-0.5, 0.5, ROWS * ACTION_DIM, dtype=np.float32).reshape(ROWS, ACTION_DIM)
+STATS = ReferenceStats(LOC, np.full((ROWS, ACTION_DIM), 0.2, np.float32))
+OBS = np.random.default_rng(0).normal(size=(ROWS, OBS_DIM)).astype(np.float32)
 
 
 def other_agent(**settings):
@@ -27,12 +27,12 @@ def make_batch():
     return Batch(
         obs=OBS,
         action=LOC,
-        reward=jnp.ones(ROWS),
-        next_obs=OBS + 0.1,
-        discount_mask=jnp.ones(ROWS),
+        reward=np.ones(ROWS, np.float32),
+        next_obs=OBS + np.float32(0.1),
+        discount_mask=np.ones(ROWS, np.float32),
         reference=STATS,
         next_reference=STATS,
-        episode_end=jnp.zeros(ROWS),
+        episode_end=np.zeros(ROWS, np.float32),
     )
 
 
@@ -112,11 +112,12 @@ def test_the_target_looks_as_far_ahead_as_it_is_told():
     assert (agent.batch_spec(4).n_step, agent.batch_spec(4).discount) == (3, 0.9)
     assert AGENT.batch_spec(4).n_step == 0
     state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
-    outcome = NStepOutcome(jnp.full(ROWS, 7.0), OBS - 0.3, jnp.full(ROWS, 0.9**3), STATS)
+    far, discount = (np.full(ROWS, value, np.float32) for value in (7.0, 0.9**3))
+    outcome = NStepOutcome(far, OBS - np.float32(0.3), discount, STATS)
     by_hand = batch._replace(
         reward=outcome.reward,
         next_obs=outcome.obs,
-        discount_mask=jnp.full(ROWS, 0.9**2),
+        discount_mask=np.full(ROWS, 0.9**2, np.float32),
     )
     one, _ = agent.update_critic(state, batch._replace(n_step=outcome), KEY, "normal")
     other, _ = agent.update_critic(state, by_hand, KEY, "normal")
@@ -141,16 +142,17 @@ def test_it_searches_only_where_the_reference_is_lost():
 def test_the_critics_choose_among_candidates():
     agent = other_agent(candidates=8)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    plain = jnp.min(state.critic(OBS, AGENT.mode(state, OBS, STATS)), axis=0)
-    chosen = jnp.min(state.critic(OBS, agent.mode(state, OBS, STATS)), axis=0)
+    worst = jax.jit(lambda action: jnp.min(state.critic(OBS, action), axis=0))
+    together = np.asarray(agent.mode(state, OBS, STATS))
+    plain, chosen = map(np.asarray, map(worst, (AGENT.mode(state, OBS, STATS), together)))
     assert (chosen >= plain).all()
     assert (chosen > plain).any()
     rows = [slice(i, i + 1) for i in range(ROWS)]
     alone = [agent.mode(state, OBS[i], ReferenceStats(LOC[i], STATS.scale[i])) for i in rows]
-    np.testing.assert_allclose(jnp.concatenate(alone), agent.mode(state, OBS, STATS), atol=1e-6)
-    by_hand = agent.best(state, OBS, [LOC, LOC + 0.1])
-    values = jnp.min(jnp.stack([state.critic(OBS, LOC), state.critic(OBS, LOC + 0.1)]), axis=1)
-    np.testing.assert_allclose(by_hand, LOC + 0.1 * (values[1] > values[0])[:, None], atol=1e-6)
+    np.testing.assert_allclose(np.concatenate(alone), together, atol=1e-6)
+    by_hand = agent.best(state, OBS, [LOC, LOC + np.float32(0.1)])
+    here, there = (np.asarray(worst(LOC + np.float32(shift))) for shift in (0.0, 0.1))
+    np.testing.assert_allclose(by_hand, LOC + 0.1 * (there > here)[:, None], atol=1e-6)
 
 
 def test_the_evaluated_policy_is_an_average():

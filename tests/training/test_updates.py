@@ -155,7 +155,7 @@ def test_pretraining_that_diverges_is_named():
         pretrain(Tally(), jnp.float32(1e7), pretraining_set(16), KEY, 1, 8, "normal")
 
 
-drawn = eqx.filter_jit(draw_batch)
+drawn, outcome = eqx.filter_jit(draw_batch), eqx.filter_jit(n_step_outcome)
 """As in training; drawn as it is, every operation would be a program of its own."""
 
 
@@ -210,6 +210,6 @@ def test_a_minibatch_that_looks_ahead(minibatches):
     )
     expected = np.where(reward < 9, reward + 0.5 * (reward + 1), reward)
     np.testing.assert_allclose(ahead, expected)
-    everything = n_step_outcome(demonstrated(), jnp.arange(5), 2, 0.5).reward
+    everything = outcome(demonstrated(), np.arange(5), 2, 0.5).reward
     shown = np.asarray(batch.n_step.reward).reshape(-1, 9)[:, 6:]
     assert np.isin(shown, everything).all()
