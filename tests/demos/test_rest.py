@@ -6,6 +6,7 @@ from nppac.demos.for_task import task_demos
 from nppac.demos.rest import FALL, WINDOW, rest_begins, without_rest
 from nppac.tasks import get_task
 from nppac.types import Episode
+from nppac.utils.errors import UserError
 
 STEPS = 400
 
@@ -53,6 +54,11 @@ def test_what_led_to_the_rest_is_cut_too():
 def test_an_episode_that_rests_from_its_start_is_left_out():
     kept, _ = without_rest(Demos((episode(), episode(20))))
     assert len(kept) == 1
+
+
+def test_demonstrators_that_never_move_are_refused():
+    with pytest.raises(UserError, match="All 2 demonstrations lie still within"):
+        without_rest(Demos((episode(20), episode(30))))
 
 
 def test_nothing_is_cut_from_those_who_run():

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from nppac.demos.data import Demos, cut_episode
+from nppac.utils.errors import UserError
 
 WINDOW = 50
 """Steps over which the state is watched."""
@@ -28,6 +29,11 @@ def without_rest(demos: Demos) -> tuple[Demos, list[str]]:
     pairs = zip(demos.episodes, rests, strict=True)
     episodes = [e if rest is None else cut_episode(e, rest - FALL) for e, rest in pairs]
     kept = replace(demos, episodes=tuple(e for e in episodes if len(e)))
+    if not kept.episodes:
+        raise UserError(
+            f"All {len(demos)} demonstrations lie still within {FALL} steps, which on this task is "
+            "a failure: give demonstrations that move."
+        )
     count = sum(rest is not None for rest in rests)
     return kept, [
         f"{count} of {len(demos)} demonstrations end at rest, which on this task is a failure; "
