@@ -22,7 +22,16 @@ DATA = Path(os.environ.get("NPPAC_DATA", BESIDE))
 FACTS = {
     "door-v0_demos.pickle": ("door", 25, 223, 300, 39, 28, 794.1, "Clipped 10595 of 188412"),
     "pen2_sparse.npy": ("pen", 25, 199, 199, 45, 24, -101.08, "Dropped the last of the rewards in"),
-    "halfcheetah-expert.npz": ("halfcheetah", 15, 1000, 1000, 17, 6, 10647.7, ""),
+    "halfcheetah-expert.npz": (
+        "halfcheetah",
+        15,
+        1000,
+        1000,
+        17,
+        6,
+        10647.7,
+        "2 of 15 demonstrations end",
+    ),
     "walker2d-expert.npz": ("walker2d", 15, 1000, 1000, 17, 6, 4420.57, ""),
     "ant-expert.npz": ("ant", 15, 1000, 1000, 27, 8, 4345.36, ""),
 }

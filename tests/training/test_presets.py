@@ -107,7 +107,7 @@ def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
         ("pen", 0.004, 1.0, 3.0, 8, 0.99, 0.005),
         ("ant", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
         ("walker2d", 0.005, 1.0, 1.0, 4, 0.98, 0.01),
-        ("halfcheetah", 0.01, 0.5, 3.0, 2, 0.99, 0.005),
+        ("halfcheetah", 0.05, 0.5, 3.0, 2, 0.99, 0.005),
         ("Hopper-v5", 0.01, 0.5, 3.0, 2, 0.99, 0.005),
     ],
 )
