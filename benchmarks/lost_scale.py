@@ -67,7 +67,12 @@ def main(settings: Settings) -> None:
         rows[str(lost_scale)] = row(settings, found[lost_scale], base)
         print(f"lost_scale {lost_scale}: {rows[str(lost_scale)]}", file=sys.stderr, flush=True)
     if settings.record:
-        facts = {"reference": settings.reference.name, "episodes": settings.episodes}
+        facts = {
+            "reference": settings.reference.name,
+            "episodes": settings.episodes,
+            "seed": settings.seed,
+            "failed_below": settings.failed_below,
+        }
         write_record(f"lost_scale-{settings.task}", {**facts, "by_lost_scale": rows})
 
 
