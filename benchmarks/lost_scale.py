@@ -19,6 +19,7 @@ from nppac.references import Reference, load_reference
 from nppac.tasks import get_task, make_env
 from nppac.tasks.rollout import episode_seeds, rollout
 from nppac.training.incumbent import reference_policy, return_of
+from nppac.utils.errors import UserError
 from rounds import write_record
 
 
@@ -77,4 +78,7 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Settings, description=__doc__))
+    try:
+        main(tyro.cli(Settings, description=__doc__))
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -41,6 +41,11 @@ def test_angles_are_wrapped_to_one_turn():
     assert obs.dtype == np.float32
 
 
+def test_an_infinite_angle_is_no_number_and_warns_of_nothing():
+    wrapped = replace(echo(), angles=(1,)).wrapped(np.float32([0.5, np.inf]))
+    np.testing.assert_array_equal(wrapped, np.float32([0.5, np.nan]))
+
+
 def test_an_angle_beyond_the_observation_is_refused():
     with pytest.raises(UserError, match="angle 2, but 'echo' has 2 observations"):
         make_env(replace(echo(), angles=(1, 2)))

@@ -49,12 +49,18 @@ def task_demos(
         limit = env.spec.max_episode_steps if env.spec else None
     finally:
         env.close()
+    _tell(source, notes + mended)
     demos = demos if spec.demo_steps is None else demos.truncate(spec.demo_steps)
     demos = _time_limits_as_such(_wrapped(demos, spec), limit, source)
-    demos, cut = without_rest(demos) if spec.rest_is_failure else (demos, [])
-    for note in notes + mended + cut:
-        print(f"{source}: {note}", file=sys.stderr)
+    if spec.rest_is_failure:
+        demos, notes = without_rest(demos)
+        _tell(source, notes)
     return demos
+
+
+def _tell(source: str, notes: list[str]) -> None:
+    for note in notes:
+        print(f"{source}: {note}", file=sys.stderr)
 
 
 def _wrapped(demos: Demos, spec: TaskSpec) -> Demos:

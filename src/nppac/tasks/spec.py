@@ -34,5 +34,8 @@ class TaskSpec:
         if not self.angles:
             return obs
         obs, index = obs.copy(), list(self.angles)
-        obs[..., index] = (obs[..., index] + np.pi) % (2.0 * np.pi) - np.pi
+        with np.errstate(
+            invalid="ignore"
+        ):  # an infinite angle becomes NaN, which `rollout` reports
+            obs[..., index] = (obs[..., index] + np.pi) % (2.0 * np.pi) - np.pi
         return obs
