@@ -15,6 +15,9 @@ from references.small import make_data
 
 RECORDED = json.loads(Path(__file__).with_name("regression.json").read_text())
 KINDS = ("exact", "neighbours", "iterative")
+NEAR_ZERO = {"exact": 1e-8, "neighbours": 1e-8, "iterative": 1e-5}
+"""Absolute differences that are allowed. Conjugate gradients stop at a residual of 3e-4, so that
+means close to zero have few digits that every processor agrees on."""
 FIT = {"kernel": "matern52", "fit_points": 60, "max_steps": 12, "neighbours": 16}
 
 
@@ -35,4 +38,5 @@ def test_a_small_fit_gives_the_recorded_numbers(kind, monkeypatch):
     numbers = fit_numbers(kind)
     assert numbers.keys() == RECORDED[kind].keys()
     for name, values in numbers.items():
-        assert values == pytest.approx(RECORDED[kind][name], rel=1e-4, abs=1e-8), name
+        expected = pytest.approx(RECORDED[kind][name], rel=1e-4, abs=NEAR_ZERO[kind])
+        assert values == expected, name

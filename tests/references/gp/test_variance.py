@@ -33,7 +33,8 @@ def test_blocks_of_states_do_not_change_the_answer(monkeypatch):
     variance = ExactVariance(*eigendecomposition("matern32", x), LAM)
     whole = variance.at("matern32", states, x)
     monkeypatch.setattr(gp_variance, "_ENTRIES", 7 * len(x))
-    np.testing.assert_allclose(variance.at("matern32", states, x), whole, rtol=1e-12)
+    # A product of other sizes may sum in another order; the variance cancels most of its digits.
+    np.testing.assert_allclose(variance.at("matern32", states, x), whole, rtol=1e-10)
     assert variance.at("matern32", states[:0], x).shape == (0, 4)
 
 
