@@ -76,7 +76,7 @@ def test_a_method_says_the_truth_about_its_recipe(name, task):
     for which in ("default", "paper"):
         recipe = method.recipe(task, which)
         assert type(recipe.agent) is method.agent
-        assert recipe.reference == method.reference
+        assert recipe.reference.rpartition("+")[-1] == method.reference
         shown = recipe.schedule.demos_in_replay or getattr(recipe.agent, "offline_ratio", 0)
         assert bool(shown) == (method.needs in ("rewards", "episodes"))
 

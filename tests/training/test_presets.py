@@ -126,6 +126,7 @@ def test_the_anchored_settings_of_each_task(
         assert (schedule.steps, schedule.batch_size) == (50_000, 128)
         assert (gp.variance, gp.neighbours) == ("neighbours", 64)
         assert schedule.train_episode_steps == (250 if task == "halfcheetah" else None)
+        assert config.reference == ("mixed:ensemble+gp" if task == "halfcheetah" else "gp")
 
 
 def test_a_task_that_nobody_has_measured_gets_room_to_move():

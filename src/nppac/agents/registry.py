@@ -43,6 +43,7 @@ class Method:
     """How the policy is kept near the demonstrations, in a few words."""
     needs: Needs
     reference: str
+    """Reference of its recipes; of one that mixes two, the one that gives the scale."""
     summary: str
     recipe: Callable[[str, Preset], Recipe]
     """The settings for a task and a preset."""
