@@ -32,6 +32,7 @@ KINDS = {
     "constant-0.005": "constant_variance",
     "constant-0.001": "constant_variance",
     "uniform": "uniform",
+    "auto": "gp",
 }
 
 

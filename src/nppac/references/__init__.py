@@ -16,6 +16,7 @@ from nppac.references.neural.ensemble import EnsembleReference, fit_ensemble
 from nppac.references.neural.dropout import DropoutReference, fit_dropout
 from nppac.references.fixed import ConstantVarianceReference, UniformReference
 from nppac.references.mixed import MixedReference
+from nppac.references.auto import fit_auto, heldout_errors
 from nppac.references.checks import checked_answer
 from nppac.references.custom import CustomReference, ReferenceConfig, custom_config_class
 from nppac.references.fitting import (
@@ -52,6 +53,7 @@ __all__ = [
     "checked_answer",
     "condition",
     "custom_config_class",
+    "fit_auto",
     "fit_dropout",
     "fit_ensemble",
     "fit_gp",
@@ -60,6 +62,7 @@ __all__ = [
     "fit_steps",
     "fitted_reference",
     "given_reference",
+    "heldout_errors",
     "load_reference",
     "migrate_network_settings",
     "register_loader",
