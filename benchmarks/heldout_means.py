@@ -1,6 +1,6 @@
 """Which mean predicts unseen demonstrations better, the GP's or an ensemble's: what `auto` asks.
 
-    python benchmarks/heldout_means.py door=door-v0_demos.pickle halfcheetah=halfcheetah.npz --record
+    python benchmarks/heldout_means.py door=door.pickle halfcheetah=halfcheetah.npz --record
 
 Every task takes the settings of the default method.
 """
