@@ -80,6 +80,15 @@ def test_the_mean_is_as_good_as_a_regressions():
     assert np.mean(errors**2) < 0.01
 
 
+def test_no_location_is_beyond_the_box_of_actions():
+    obs, _ = small.make_data()
+    reference = fit_network(obs, 0.9 * np.tanh(obs[:, :1]), small.CONFIG)
+    far = np.linspace(-1e4, 1e4, 5)[:, None] * obs.std(0) + obs.mean(0)
+    raw = reference.networks.mean(reference.units(far))
+    assert np.abs(raw).max() > 1.0
+    np.testing.assert_allclose(reference(far).loc, np.clip(raw, -1.0, 1.0), rtol=1e-5)
+
+
 def test_files_of_one_network_for_both_still_load():
     obs, actions = small.make_data()
     reference = fit_network(obs, actions, replace(small.CONFIG, hidden=(8,)))
@@ -88,7 +97,8 @@ def test_files_of_one_network_for_both_still_load():
     assert loaded.config.entropy_target == -1.0
     x = np.maximum(reference.units(obs) @ arrays["weight_0"] + arrays["bias_0"], 0.0)
     outputs = x @ arrays["weight_1"] + arrays["bias_1"]
-    np.testing.assert_allclose(loaded(obs).loc, outputs[:, :2], rtol=1e-4, atol=1e-5)
+    loc = outputs[:, :2].clip(-1.0, 1.0)
+    np.testing.assert_allclose(loaded(obs).loc, loc, rtol=1e-4, atol=1e-5)
     variance = np.log1p(np.exp(outputs[:, 2:])) + 0.01
     np.testing.assert_allclose(loaded(obs).scale ** 2, variance, rtol=1e-4)
 

@@ -62,9 +62,14 @@ class NeuralReference(Reference):
         """Location and scale at standardised states, by a compiled function."""
 
     def __call__(self, obs: np.ndarray) -> ReferenceStats:
-        """Location and scale at each of the (n, o) states: float32 arrays of shape (n, d)."""
+        """Location and scale at each of the (n, o) states: float32 arrays of shape (n, d).
+
+        A network extrapolates far beyond the box of actions, where no policy can follow it. The
+        environment clips an action there, so the location is clipped too: it acts the same.
+        """
         obs = checked_states(obs, len(self.units.centre), "The network")
-        return ReferenceStats(*map_in_chunks(self._query, self.units(obs)))
+        loc, scale = map_in_chunks(self._query, self.units(obs))
+        return ReferenceStats(np.clip(loc, -1.0, 1.0), scale)
 
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone."""
