@@ -48,8 +48,8 @@ def main(settings: Settings) -> None:
             raise UserError(f"'{word}' does not name a task and a file. Write TASK=FILE.")
         rows[task] = row(task, source)
         print(f"{task}: {rows[task]}", file=sys.stderr, flush=True)
-    if settings.record:
-        write_record("heldout_means", {"unexplained_variance": rows})
+        if settings.record:
+            write_record("heldout_means", {"unexplained_variance": rows})
 
 
 if __name__ == "__main__":

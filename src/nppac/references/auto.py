@@ -1,7 +1,7 @@
 """The GP's scale, with the mean that predicts unseen demonstrations better: its own or networks'.
 
 A GP's variance grows off the data, whatever its mean is worth. Which mean acts better depends on
-the task, and the squared error on steps that neither has seen tells: so it did on all five tasks.
+the task. The squared error on steps that neither has seen tells in advance.
 """
 
 import sys
