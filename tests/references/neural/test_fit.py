@@ -73,3 +73,17 @@ def test_progress_counts_epochs():
     fit_members(make_problem(), config, advance=lambda done, status="": seen.append((done, status)))
     assert [done for done, _ in seen] == [1, 2, 3]
     assert seen[0][1].startswith("validation NLL")
+
+
+def test_an_interrupt_ends_every_member_with_its_epoch():
+    seen = []
+
+    def interrupted(done, status=""):
+        seen.append(done)
+        if done == 2:
+            raise KeyboardInterrupt
+
+    config = replace(CONFIG, max_epochs=200, patience=200)
+    with pytest.raises(KeyboardInterrupt):
+        fit_members(make_problem(), config, members=3, advance=interrupted)
+    assert seen[-1] < 20

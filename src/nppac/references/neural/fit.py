@@ -6,9 +6,10 @@ of both, with one stop, leaves the mean unfinished, because the variance overfit
 """
 
 import math
-from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event, Lock
 from typing import Any, NamedTuple
 
 import jax
@@ -120,18 +121,47 @@ def fit_members(
     data = jax.tree.map(jnp.asarray, data)
     runs = [MemberFit(data, config, dropout, member) for member in range(members)]
     rates = falling_rates(config.learning_rate, config.max_epochs)
-    with ThreadPoolExecutor(thread_count()) as pool:
-        for epoch, rate in enumerate(rates, start=1):
-            running = [run for run in runs if run.active]
-            if not running:
-                break
-            step = partial(MemberFit.step, rate=rate)
-            if epoch == 1:
-                step(running.pop(0))  # compiles for all: threads would each do it again
-            deque(pool.map(step, running), maxlen=0)
-            advance(epoch, f"validation NLL {np.mean([run.nll for run in runs]):.3f}")
+    _train_together(runs, rates, advance)
     _check_trained(runs)
     return [run.result() for run in runs]
+
+
+def _train_together(runs: list[MemberFit], rates: Sequence[float], advance: Advance) -> None:
+    """Train all members to their ends; a free core takes an epoch of whoever is furthest behind.
+
+    Nobody waits for the others at the end of an epoch, so that no core is idle before the last.
+    """
+    lock, idle, shown, stopped = Lock(), list(runs), 0, Event()
+
+    def show() -> None:
+        nonlocal shown
+        done = min((one.epochs for one in runs if one.active), default=max(r.epochs for r in runs))
+        if done > shown:
+            shown = done
+            advance(done, f"validation NLL {np.mean([one.nll for one in runs]):.3f}")
+
+    def work() -> None:
+        while True:
+            with lock:
+                waiting = [run for run in idle if run.active and run.epochs < len(rates)]
+                if stopped.is_set() or not waiting:
+                    return
+                run = min(waiting, key=lambda one: one.epochs)
+                idle.remove(run)
+            run.step(rates[run.epochs])
+            with lock:
+                idle.append(run)
+                show()
+
+    runs[0].step(rates[0])  # compiles for all: threads would each do it again
+    show()
+    count = thread_count()
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            for future in [pool.submit(work) for _ in range(count)]:
+                future.result()
+        finally:
+            stopped.set()  # an error or Ctrl-C: the others end with their epoch
 
 
 def _check_members(data: Data, config: NetworkConfig, members: int) -> None:
