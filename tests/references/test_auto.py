@@ -42,6 +42,12 @@ def test_errors_are_those_of_the_last_fifth_over_the_variance_of_all(monkeypatch
     assert errors == {"gp": pytest.approx(0.25 / 0.16), "ensemble": 0.0}
 
 
+def test_actions_that_never_change_are_compared_too(monkeypatch):
+    means(monkeypatch, gp=0.0, ensemble=1.0)
+    errors = heldout_errors(np.zeros((5, 1)), np.zeros((5, 2)), SETTINGS)
+    assert errors["gp"] == 0.0 < errors["ensemble"]
+
+
 def test_the_ensemble_that_competes_is_small(monkeypatch):
     members = []
 

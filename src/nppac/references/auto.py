@@ -21,7 +21,7 @@ HELD_OUT = 5
 """The last of so many parts of the steps is kept from the fits that are compared. Steps are in the
 order of the demonstrations, so that these are whole demonstrations but for one."""
 TRIAL_MEMBERS = 5
-"""Networks of the ensemble that competes; more of them hardly predict better."""
+"""Networks of the ensemble that competes: on HalfCheetah five act as well as fifteen."""
 
 
 def fit_auto(
@@ -50,10 +50,11 @@ def heldout_errors(
     seen, unseen = slice(None, -held_out), slice(-held_out, None)
     few = replace(settings.network, members=min(settings.network.members, TRIAL_MEMBERS))
     trial, errors, done = settings._replace(network=few), {}, 0
+    spread = max(float(np.mean(np.var(actions, 0))), np.finfo(float).tiny)
     for name in MEANS:
         kind, part = get_kind(name), after(done, advance, f"{name} on four fifths")
         mean = kind.fit(obs[seen], actions[seen], trial, part).mean(obs[unseen])
-        errors[name] = float(np.mean((mean - actions[unseen]) ** 2) / np.mean(np.var(actions, 0)))
+        errors[name] = float(np.mean((mean - actions[unseen]) ** 2)) / spread
         done += kind.steps(settings)
     return errors
 
