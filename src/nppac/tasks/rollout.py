@@ -5,12 +5,14 @@ Every episode starts from `reset(seed=...)`, so that it can be had again from it
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import count
 
 import gymnasium as gym
 import numpy as np
 
 from nppac.tasks import action_dim, obs_dim, success_of
+from nppac.tasks.lock_step import LockStep
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 from nppac.utils.imports import FailedEnvironment, own_traceback
@@ -36,15 +38,17 @@ def rollout(
     episodes: dict[int, Episode] = {}
     runs: list[_Run | None] = [_next_run(env, queue) for env in envs]
     rows = np.zeros((len(envs), obs_dim(envs[0])), np.float32)
-    while any(run is not None for run in runs):
-        rows = _observe(runs, rows)
-        actions, clipped = _query(act, rows, action_dim(envs[0]))
-        for i, run in enumerate(runs):
-            if run is not None and run.step(actions[i], clipped[i]):
-                episodes[run.index] = run.episode()
-                if on_episode is not None:
-                    on_episode(episodes[run.index])
-                runs[i] = _next_run(envs[i], queue)
+    with LockStep(envs) as lock_step:
+        while active := [(i, run) for i, run in enumerate(runs) if run is not None]:
+            rows = _observe(runs, rows)
+            actions, clipped = _query(act, rows, action_dim(envs[0]))
+            steps = [partial(run.step, actions[i], clipped[i]) for i, run in active]
+            for (i, run), ended in zip(active, lock_step(steps), strict=True):
+                if ended:
+                    episodes[run.index] = run.episode()
+                    if on_episode is not None:
+                        on_episode(episodes[run.index])
+                    runs[i] = _next_run(envs[i], queue)
     return [episodes[index] for index in sorted(episodes)]
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
+import gymnasium as gym
+
 from nppac.utils.errors import UserError
 
 
@@ -38,6 +40,17 @@ def import_mujoco() -> ModuleType:
             f"MuJoCo cannot be imported ({type(error).__name__}: {message_of(error)}). MUJOCO_GL "
             f"is '{os.environ.get('MUJOCO_GL', '')}': unset it, or install the graphics it names."
         ) from error
+
+
+def only_simulates(env: gym.Env) -> bool:
+    """Whether an environment is one of MuJoCo's that draws nothing: then any thread may step it.
+
+    An environment of another kind may share something with its like, or belong to one thread.
+    """
+    module = sys.modules.get("gymnasium.envs.mujoco.mujoco_env")  # what made it has imported it
+    return (
+        module is not None and isinstance(env.unwrapped, module.MujocoEnv) and not env.render_mode
+    )
 
 
 @contextmanager
