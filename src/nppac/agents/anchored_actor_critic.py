@@ -9,17 +9,16 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.sampling import state_key
-from nppac.agents.kl_actor_critic import ExtraLoss, KLActorCritic
+from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.nn.policies import HeadName, Policy, make_policy
 from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import NaturalNumber, NonNegative, Positive, Several, Size, settings
+from nppac.utils.settings import NonNegative, Positive, Several, Size, settings
 
 
 @settings
@@ -46,8 +45,6 @@ class Anchored(KLActorCritic):
     min_unit: NonNegative = 0.0
     """Smallest unit of corrections, noise and penalty, in units of the action; a demonstrator
     without noise would leave none."""
-    critic_warmup_updates: NaturalNumber = 0
-    """Number of first updates in which only the critics learn."""
     n_step: Size = 1
     """Steps of reward in the critics' target before it bootstraps."""
     lost_scale: NonNegative = 0.0
@@ -96,35 +93,6 @@ class Anchored(KLActorCritic):
                 reward=reward, next_obs=obs, next_reference=reference, discount_mask=mask
             )
         return super().update_critic(state, batch, key, family)
-
-    def update_policy(
-        self,
-        state: KLActorCriticState,
-        batch: Batch,
-        key: PRNGKeyArray,
-        family: Family,
-        extra_loss: ExtraLoss,
-    ) -> tuple[KLActorCriticState, Info, Values]:
-        """One step of the policy, unless the critics still warm up."""
-        moved, info, log_ratio = super().update_policy(state, batch, key, family, extra_loss)
-        return self.after_warmup(state, moved), info, log_ratio
-
-    def update_temperature(
-        self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
-    ) -> KLActorCriticState:
-        """One step of a tuned α, unless the critics still warm up: until then the KL stays 0."""
-        if not self.tune_temperature:
-            return state
-        tuned = super().update_temperature(state, log_ratio, action_dim, family)
-        return self.after_warmup(state, tuned)
-
-    def after_warmup(self, old: KLActorCriticState, new: KLActorCriticState) -> KLActorCriticState:
-        """The new state, or the old one while only the critics learn."""
-        if not self.critic_warmup_updates:
-            return new
-        learned = optax.tree_utils.tree_get(old.critic_optimiser, "count")  # Adam's own
-        warming_up = learned <= self.critic_warmup_updates * self.utd_ratio
-        return jax.tree.map(lambda o, n: jnp.where(warming_up, o, n), old, new)
 
     def sample(
         self,

@@ -14,7 +14,12 @@ from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.actor_critic import ActorCritic
-from nppac.agents.common.kl_state import KLActorCriticState, in_critic_units, in_reward_units
+from nppac.agents.common.kl_state import (
+    KLActorCriticState,
+    after_warmup,
+    in_critic_units,
+    in_reward_units,
+)
 from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
 from nppac.agents.common.optimise import apply_gradient, init_optimiser
 from nppac.agents.common.returns import value_units
@@ -24,7 +29,7 @@ from nppac.nn.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
 from nppac.nn.policies import GaussianPolicy, Policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Finite, Positive, ProperFraction, Several, settings
+from nppac.utils.settings import Finite, NaturalNumber, Positive, ProperFraction, Several, settings
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 """A term that a method adds to the policy's loss."""
@@ -64,6 +69,8 @@ class KLActorCritic(ActorCritic):
     """Fraction of each minibatch that is drawn from the demonstrations, which then need rewards."""
     normalise_values: bool = False
     """Give the critics outputs of order ten; Adam would take long to reach values of 1,000."""
+    critic_warmup_updates: NaturalNumber = 0
+    """Number of first updates in which only the critics learn."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,10 +129,11 @@ class KLActorCritic(ActorCritic):
         else:
             batch = jax.tree.map(lambda column: column[0], batch)
             state, critic_info = self.update_critic(state, batch, critic_key, family)
-        state, policy_info, log_ratio = self.update_policy(
+        moved, policy_info, log_ratio = self.update_policy(
             state, batch, policy_key, family, extra_loss
         )
-        state = self.update_temperature(state, log_ratio, batch.action.shape[-1], family)
+        moved = self.update_temperature(moved, log_ratio, batch.action.shape[-1], family)
+        state = after_warmup(state, moved, self.critic_warmup_updates * self.utd_ratio)
         info = {
             **critic_info,
             **policy_info,
@@ -141,7 +149,8 @@ class KLActorCritic(ActorCritic):
         next_action, next_log_ratio = self.act_with_log_ratio(
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
-        next_q = self.subset(state.target_critic, key)(batch.next_obs, next_action)
+        judges = state.target_critic.random_members(jax.random.fold_in(key, 0), self.num_min_qs)
+        next_q = judges(batch.next_obs, next_action)
         next_q = in_reward_units(state, jnp.min(next_q, axis=0))
         weight = self.weight(state, next_q)
         outcome = batch.reward, batch.discount_mask, next_q, next_log_ratio
@@ -157,14 +166,6 @@ class KLActorCritic(ActorCritic):
     def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
         """The weight α of the KL; a subclass may scale it by the values q."""
         return jnp.exp(state.log_temperature)
-
-    def subset(self, critic: CriticEnsemble, key: PRNGKeyArray) -> CriticEnsemble:
-        """`num_min_qs` random members, without replacement; the others are not evaluated."""
-        if self.num_min_qs in (None, self.num_qs):
-            return critic
-        key = jax.random.fold_in(key, 0)
-        chosen = jax.random.choice(key, self.num_qs, (self.num_min_qs,), replace=False)
-        return jax.tree.map(lambda stacked: stacked[chosen], critic)
 
     def update_policy(
         self,

@@ -42,6 +42,14 @@ class CriticEnsemble(eqx.Module):
             return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
         return self._side_by_side(inputs)
 
+    def random_members(self, key: PRNGKeyArray, count: int | None) -> "CriticEnsemble":
+        """So many members, without replacement; None: all. The others are not evaluated."""
+        n = len(self.members.weights[0])
+        if count in (None, n):
+            return self
+        chosen = jax.random.choice(key, n, (count,), replace=False)
+        return jax.tree.map(lambda stacked: stacked[chosen], self)
+
     def _side_by_side(self, inputs: Float[Array, "*batch i"]) -> Float[Array, "n *batch"]:
         """Values of members without layer normalisation, one matrix product per member and layer.
 

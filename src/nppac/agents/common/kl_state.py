@@ -1,7 +1,9 @@
-"""The state of the KL actor-critic, and the units of its critics."""
+"""The state of the KL actor-critic, the units of its critics, and how they learn first."""
 
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import optax
 
 from nppac.nn.critics import CriticEnsemble
@@ -33,3 +35,13 @@ def in_reward_units(state: KLActorCriticState, q: Values) -> Values:
 def in_critic_units(state: KLActorCriticState, value: Values) -> Values:
     """Values in the rewards' units, as the critics give them."""
     return (value - state.value_shift) / state.value_scale
+
+
+def after_warmup(
+    old: KLActorCriticState, new: KLActorCriticState, critic_steps: int
+) -> KLActorCriticState:
+    """The new state; the old one during the first steps of the critics, which learn alone then."""
+    if not critic_steps:
+        return new
+    learned = optax.tree_utils.tree_get(old.critic_optimiser, "count")  # Adam's own
+    return jax.tree.map(lambda o, n: jnp.where(learned <= critic_steps, o, n), old, new)
