@@ -5,18 +5,18 @@ taught has to be learned again. The critics learn first, while the policy does n
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
+from nppac.agents.common.kl_estimates import KLEstimate
 from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.sampling import state_key
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.nn.policies import HeadName, Policy, make_policy
-from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Scalar, Values
+from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import NonNegative, Positive, Several, Size, settings
 
@@ -30,12 +30,10 @@ class Anchored(KLActorCritic):
 
     head: HeadName = "anchored"
     """Policy head: the correction to the reference."""
-    kl: Literal["sample", "closed", "mean"] = "mean"
+    kl: KLEstimate = "mean"
     """The penalty; by default the part of the KL that depends on the means."""
     temperature: Positive = 0.5
     """Weight α of the penalty; the initial value if it is tuned."""
-    temperature_in_q_units: bool = False
-    """Measure α in units of the critics' mean |Q|, so that it does not depend on reward scale."""
     layer_norm: bool = True
     """Apply layer normalisation in the critics."""
     noise_ratio: Positive = 0.5
@@ -71,15 +69,6 @@ class Anchored(KLActorCritic):
         hidden = self.policy_hidden
         return make_policy(
             key, self.head, obs_dim, action_dim, hidden, self.noise_ratio, self.max_correction
-        )
-
-    def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
-        """α, times E|Q| with `temperature_in_q_units`."""
-        temperature = super().weight(state, q)
-        return (
-            temperature * jnp.mean(jnp.abs(jax.lax.stop_gradient(q)))
-            if self.temperature_in_q_units
-            else temperature
         )
 
     def update_critic(

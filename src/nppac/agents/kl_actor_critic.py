@@ -14,6 +14,7 @@ from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.actor_critic import ActorCritic
+from nppac.agents.common.kl_estimates import KLEstimate, draw_with_kl
 from nppac.agents.common.kl_state import (
     KLActorCriticState,
     after_warmup,
@@ -25,8 +26,8 @@ from nppac.agents.common.optimise import apply_gradient, init_optimiser
 from nppac.agents.common.returns import value_units
 from nppac.agents.replay import Replay
 from nppac.nn.critics import CriticEnsemble
-from nppac.nn.distributions import LOG_2, mean_kl, normal_kl, reference_log_prob
-from nppac.nn.policies import GaussianPolicy, Policy
+from nppac.nn.distributions import LOG_2
+from nppac.nn.policies import Policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import Finite, NaturalNumber, Positive, ProperFraction, Several, settings
@@ -47,13 +48,15 @@ class KLActorCritic(ActorCritic):
 
     temperature: Positive = 0.1
     """Weight α of the KL penalty; the initial value if it is tuned."""
+    temperature_in_q_units: bool = False
+    """Measure α in units of the critics' mean |Q|, so that it does not depend on reward scale."""
     tune_temperature: bool = False
     """Adapt α so that the KL meets `target_kl`."""
     target_kl: Finite | None = None
     """Target KL of a tuned α; by default it follows from `entropy_target`, as in SAC."""
     entropy_target: Finite = -1.0
     """Target entropy of a tuned α, in nats per action dimension."""
-    kl: Literal["sample", "closed", "mean"] = "sample"
+    kl: KLEstimate = "sample"
     """KL from samples, in closed form, or of the means alone; the last two need Gaussians."""
     kl_samples: Several = 1
     """Number of samples that the sampled KL averages over."""
@@ -164,8 +167,11 @@ class KLActorCritic(ActorCritic):
         return in_reward_units(state, jnp.min(state.critic(obs, action), axis=0))
 
     def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
-        """The weight α of the KL; a subclass may scale it by the values q."""
-        return jnp.exp(state.log_temperature)
+        """The weight α of the KL, times E|Q| with `temperature_in_q_units`."""
+        temperature = jnp.exp(state.log_temperature)
+        if not self.temperature_in_q_units:
+            return temperature
+        return temperature * jnp.mean(jnp.abs(jax.lax.stop_gradient(q)))
 
     def update_policy(
         self,
@@ -230,20 +236,4 @@ class KLActorCritic(ActorCritic):
         family: Family,
     ) -> tuple[Actions, Values]:
         """A reparameterised action and the estimate of KL(π ‖ π0) at each state."""
-        policy = policy.condition_on(stats)
-        loc, scale = policy.loc_scale(obs)  # once: each use of the network is differentiated again
-        action, log_prob = policy.draw(loc, scale, key)
-        if self.kl == "sample":
-            ratios = [log_prob - reference_log_prob(family, stats, action)]
-            for k in range(1, self.kl_samples):
-                other, log_prob = policy.draw(loc, scale, jax.random.fold_in(key, k))
-                ratios.append(log_prob - reference_log_prob(family, stats, other))
-            return action, jnp.mean(jnp.stack(ratios), axis=0) if len(ratios) > 1 else ratios[0]
-        if not isinstance(policy, GaussianPolicy) or family != "normal":
-            raise UserError(
-                "The closed-form KL needs the unsquashed policy head ('normal') and a Gaussian "
-                f"reference; here they are '{self.head}' and '{family}'. Use kl='sample'."
-            )
-        if self.kl == "mean":
-            return action, mean_kl(loc, stats.loc, stats.scale)
-        return action, normal_kl(loc, scale, stats.loc, stats.scale)
+        return draw_with_kl(policy, obs, stats, key, family, self.kl, self.kl_samples)
