@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -31,7 +32,9 @@ def test_every_task_of_the_paper_has_its_own():
 @pytest.mark.parametrize("task", [*PAPER, "Hopper-v5"])
 def test_each_preset_says_what_it_is(task, name):
     config = preset(task, name=name)
-    assert (config.task, config.method, config.reference) == (task, "nppac", "gp")
+    mixed = (task, name) == ("halfcheetah", "default")
+    assert (config.task, config.method) == (task, "nppac")
+    assert config.reference == ("mixed:ensemble+gp" if mixed else "gp")
     assert config.demos == (task if task in embedded_names() else None)
 
 
@@ -71,13 +74,22 @@ def test_by_default_the_policy_starts_as_its_reference():
     assert default_method("paper") == "nppac"
 
 
-def test_only_the_anchored_policy_acts_with_stretched_lengthscales():
-    assert preset("walker2d", "nppac-anchored").gp.lengthscale_multiplier == 2.2
-    assert (
-        preset("walker2d", "nppac").gp.lengthscale_multiplier
-        == preset("ant", "nppac-anchored").gp.lengthscale_multiplier
-        == 1
-    )
+@pytest.mark.parametrize("method", ["nppac", "nppac-anchored"])
+def test_both_methods_act_with_the_lengthscales_that_were_measured(method):
+    assert preset("walker2d", method).gp.lengthscale_multiplier == 2.2
+    assert preset("ant", method).gp.lengthscale_multiplier == 1
+    assert preset("walker2d", "nppac", "paper").gp.lengthscale_multiplier == 1
+
+
+def test_what_holds_on_runners_is_the_rivals_too():
+    ours, rivals = preset("ant", "nppac").agent, preset("ant", "brac").agent
+    assert (ours.kl, rivals.kl) == ("closed", "sample")
+    assert replace(ours, kl="sample", kl_samples=4) == rivals
+    assert ours.normalise_values
+    assert not ours.backup_kl
+    paper = preset("ant", "nppac", "paper").agent
+    assert paper.backup_kl
+    assert not (paper.normalise_values or paper.critic_warmup_updates or paper.clip_actions)
 
 
 def test_unknown_names_are_refused_with_the_nearest():

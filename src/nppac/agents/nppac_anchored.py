@@ -3,7 +3,11 @@
 from dataclasses import replace
 
 from nppac.agents.anchored_actor_critic import Anchored
-from nppac.agents.common.paper_settings import is_dexterous, paper_recipe, scheduled
+from nppac.agents.common.paper_settings import (
+    paper_recipe,
+    scheduled,
+    with_acting_reference,
+)
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 
 LONG_WARMUP = 4_000
@@ -53,11 +57,6 @@ AGENTS = {
     "walker2d": FALLING,
     "halfcheetah": HALFCHEETAH,
 }
-REFERENCE = {"halfcheetah": "mixed:ensemble+gp"}
-"""Where networks predict unseen episodes better than the GP, their mean acts better too. The scale
-stays the GP's."""
-LENGTHSCALE_MULTIPLIER = {"walker2d": 2.2}
-"""Factors on the fitted lengthscales with which the GP's mean acts better."""
 TRAIN_EPISODE_STEPS = {"halfcheetah": 250}
 """Lengths of training episodes where most can be learned from the start: there it falls."""
 
@@ -72,15 +71,9 @@ def anchored_recipe(task: str, preset: Preset) -> Recipe:
     )
     if task in TRAIN_EPISODE_STEPS:
         paper = scheduled(paper, train_episode_steps=TRAIN_EPISODE_STEPS[task])
-    gp = replace(
-        paper.gp,
-        kernel=paper.gp.kernel if is_dexterous(task) else "auto",
-        lengthscale_multiplier=LENGTHSCALE_MULTIPLIER.get(task, 1.0),
-        variance="neighbours",
-        neighbours=64,
-    )
-    agent, reference = AGENTS.get(task, ANY_TASK), REFERENCE.get(task, paper.reference)
-    return replace(paper, agent=agent, reference=reference, gp=gp)
+    recipe = with_acting_reference(task, paper)
+    gp = replace(recipe.gp, variance="neighbours", neighbours=64)
+    return replace(recipe, agent=AGENTS.get(task, ANY_TASK), gp=gp)
 
 
 register_method(
