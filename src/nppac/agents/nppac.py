@@ -27,9 +27,9 @@ def holding_agent(agent: KLActorCritic) -> KLActorCritic:
         # lying still far from the data would be worth more than running.
         backup_kl=False,
         temperature_in_q_units=True,
-        temperature=0.5,
+        temperature=0.15,
         exploration_noise=0.3,
-        policy_ema_updates=2_000,
+        policy_ema_updates=1_000,
     )
 
 
