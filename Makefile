@@ -10,8 +10,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: train test test-all fast-tests all-tests lint audit bench report clean
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
-	$(BIN)/nppac train --task door --steps 4000 --eval-every 2000 --eval-episodes 32 --final-episodes 100 \
-		--min-unit 0.04 --out runs/door-$$(date +%Y%m%d-%H%M%S)
+	$(BIN)/nppac train --task door --steps 4000 --eval-every 2000 --eval-episodes 32 --challenge-episodes 32 \
+		--final-episodes 100 --min-unit 0.04 --out runs/door-$$(date +%Y%m%d-%H%M%S)
 
 # The type checker has one core to itself; side by side with the tests neither core is ever idle.
 test: $(STAMP)  ## everything that must hold, in a few minutes

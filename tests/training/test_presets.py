@@ -89,7 +89,13 @@ def test_what_holds_on_runners_is_the_rivals_too():
     assert not ours.backup_kl
     paper = preset("ant", "nppac", "paper").agent
     assert paper.backup_kl
-    assert not (paper.normalise_values or paper.critic_warmup_updates or paper.clip_actions)
+    assert (paper.normalise_values, paper.critic_warmup_updates, paper.lost_scale) == (False, 0, 0)
+
+
+@pytest.mark.parametrize("method", ["nppac", "nppac-anchored"])
+def test_only_where_no_fall_ends_an_episode_a_policy_searches(method):
+    assert preset("halfcheetah", method).agent.lost_scale == 0.68
+    assert preset("walker2d", method).agent.lost_scale == 0.0
 
 
 def test_unknown_names_are_refused_with_the_nearest():

@@ -45,10 +45,6 @@ class Anchored(KLActorCritic):
     without noise would leave none."""
     n_step: Size = 1
     """Steps of reward in the critics' target before it bootstraps."""
-    lost_scale: NonNegative = 0.0
-    """Where the reference's mean scale over actions is larger, it knows nothing. There the
-    evaluated policy adds the reference's noise, drawn from the state: one that only acted by its
-    mean could rest there for good. 0: nowhere."""
     candidates: Several = 1
     """Number of actions from which the critics choose: the policy's own, and samples around it."""
 
@@ -112,16 +108,6 @@ class Anchored(KLActorCritic):
 
         mean = self.searching(state.policy.condition_on(reference).mode(obs), obs, reference)
         return self.best(state, obs, [mean, *(draw(key) for key in keys)])
-
-    def searching(self, action: Actions, obs: Obs, reference: ReferenceStats) -> Actions:
-        """The action, with the reference's noise where its scale exceeds `lost_scale`."""
-        if not self.lost_scale:
-            return action
-        scale = reference.scale
-        lost = jnp.mean(scale, axis=-1, keepdims=True) > self.lost_scale
-        keys = jax.vmap(lambda o: state_key(jax.random.key(1), o))(obs)
-        noise = jax.vmap(lambda key, s: s * jax.random.normal(key, s.shape))(keys, scale)
-        return jnp.where(lost, action + noise, action)
 
     def act_with_log_ratio(
         self,

@@ -105,12 +105,12 @@ class CalibratedAgent(Protocol):
 
 @runtime_checkable
 class SearchingAgent(Protocol):
-    """A method whose evaluated policy searches where its reference knows nothing."""
+    """A method whose evaluated policy searches where it is lost."""
 
     lost_scale: float
 
-    def searching(self, action: Actions, obs: Obs, reference: ReferenceStats) -> Actions:
-        """The action, with noise where the reference's scale exceeds `lost_scale`."""
+    def searching(self, action: Actions, obs: Obs, stats: ReferenceStats) -> Actions:
+        """The action, with noise of the given scale where that exceeds `lost_scale`."""
         ...
 
 

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
-from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.kl_estimates import KLEstimate, draw_with_kl
 from nppac.agents.common.kl_state import (
     KLActorCriticState,
@@ -24,6 +23,7 @@ from nppac.agents.common.kl_state import (
 from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
 from nppac.agents.common.optimise import apply_gradient, init_optimiser
 from nppac.agents.common.returns import value_units
+from nppac.agents.common.searching import SearchingActorCritic
 from nppac.agents.replay import Replay
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.distributions import LOG_2
@@ -37,7 +37,7 @@ ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 
 
 @settings
-class KLActorCritic(ActorCritic):
+class KLActorCritic(SearchingActorCritic):
     """Settings of the agent; its methods are pure functions of a state.
 
     y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])

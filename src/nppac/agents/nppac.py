@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import cast
 
 from nppac.agents.common.paper_settings import (
+    LOST_SCALE,
     is_dexterous,
     paper_recipe,
     scheduled,
@@ -47,7 +48,8 @@ def nppac_recipe(task: str, preset: Preset) -> Recipe:
     if is_dexterous(task):
         return replace(recipe, agent=agent)
     recipe = scheduled(recipe, pretrain_copies=4, pretrain_epochs=60)
-    return with_acting_reference(task, replace(recipe, agent=holding_agent(agent)))
+    agent = replace(holding_agent(agent), lost_scale=LOST_SCALE.get(task, 0.0))
+    return with_acting_reference(task, replace(recipe, agent=agent))
 
 
 register_method(

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from nppac.agents.anchored_actor_critic import Anchored
 from nppac.agents.common.paper_settings import (
+    LOST_SCALE,
     paper_recipe,
     scheduled,
     with_acting_reference,
@@ -47,9 +48,9 @@ ANY_TASK = Anchored(
     critic_warmup_updates=LONG_WARMUP,
     policy_ema_updates=2_000,
 )
-# No fall ends an episode there: whoever lies still where the reference knows nothing must search.
-# It has a scale of 0.12 where the cheetah runs, and of 0.75 where it lies on its nose.
-HALFCHEETAH = replace(ANY_TASK, min_unit=0.1, lost_scale=0.68, temperature=0.05)
+HALFCHEETAH = replace(
+    ANY_TASK, min_unit=0.1, lost_scale=LOST_SCALE["halfcheetah"], temperature=0.05
+)
 AGENTS = {
     "door": DOOR,
     "pen": PEN,
