@@ -64,7 +64,7 @@ def test_awr_starts_with_the_demonstrations_in_a_short_replay():
 
 
 def test_another_task_takes_the_locomotion_settings():
-    assert preset("Hopper-v5").agent == preset("halfcheetah").agent
+    assert preset("Hopper-v5").agent == preset("ant").agent
 
 
 def test_by_default_the_policy_starts_as_its_reference():

@@ -15,7 +15,7 @@ import gymnasium as gym
 from nppac.tasks.simulator import only_simulates
 from nppac.utils.threads import thread_count
 
-Result = TypeVar("Result")
+Outcome = TypeVar("Outcome")
 
 _SLOW_STEP = 3e-4
 """Seconds of a step from which threads pay. Measured on two cores: the door's 0.4 ms halve,
@@ -32,7 +32,7 @@ class LockStep(AbstractContextManager["LockStep"]):
         self._threads = wanted if all(map(only_simulates, envs)) else 1
         self._pool: ThreadPoolExecutor | None = None
 
-    def __call__(self, steps: Sequence[Callable[[], Result]]) -> list[Result]:
+    def __call__(self, steps: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
         """The results in the order of the steps; the first call measures how long one takes."""
         if self._pool is not None:
             n = self._threads
@@ -49,5 +49,5 @@ class LockStep(AbstractContextManager["LockStep"]):
             self._pool.shutdown()
 
 
-def _in_turn(steps: Sequence[Callable[[], Result]]) -> list[Result]:
+def _in_turn(steps: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
     return [step() for step in steps]
