@@ -62,10 +62,9 @@ class Anchored(KLActorCritic):
 
     def make_policy(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Policy:
         """A policy whose correction is nearly zero everywhere."""
-        hidden = self.policy_hidden
-        return make_policy(
-            key, self.head, obs_dim, action_dim, hidden, self.noise_ratio, self.max_correction
-        )
+        sizes = obs_dim, action_dim, self.policy_hidden
+        settings = self.noise_ratio, self.max_correction, self.standardise_obs
+        return make_policy(key, self.head, *sizes, *settings)
 
     def update_critic(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.replay import Replay
@@ -100,6 +101,17 @@ class CalibratedAgent(Protocol):
 
     def calibrated(self, state: State, replay: Replay) -> State:
         """The state in the units of what the replay holds."""
+        ...
+
+
+@runtime_checkable
+class StandardisingAgent(Protocol):
+    """A method whose policy may see observations in the demonstrations' units."""
+
+    standardise_obs: bool
+
+    def with_obs_units(self, state: State, obs: np.ndarray) -> State:
+        """A fresh state whose policy standardises observations as these need it."""
         ...
 
 

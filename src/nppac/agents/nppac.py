@@ -19,6 +19,9 @@ def holding_agent(agent: KLActorCritic) -> KLActorCritic:
     return replace(
         agent,
         head="normal",
+        # Velocities are ten times as large as angles. With raw ones the pretrained walker falls in
+        # 55 of 96 episodes, with standardised ones in 26.
+        standardise_obs=True,
         # Rewards of 5 to 10 a step add up to values of 500 to 1,000. Critics without units take
         # 20,000 steps to get there, and until then their slopes mislead the policy.
         normalise_values=True,

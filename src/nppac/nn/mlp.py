@@ -10,24 +10,29 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.types import AnyArray
 
 HIDDEN_BIAS = 0.1
 LAYER_NORM_EPSILON = 1e-6
+LEAST_SPREAD = 1e-6
+"""Standard deviation up to which an input counts as one that never changes."""
 
 
 class MLP(eqx.Module):
     """Fully connected network, ReLU between layers by default; weights are (inputs, outputs).
 
     With `layer_norm` each hidden layer's values are standardised, scaled and shifted before the
-    activation.
+    activation. With `standardise` inputs are shifted and divided by constants, which nobody trains
+    and `with_units` gives.
     """
 
     weights: tuple[Float[Array, "i j"], ...]
     biases: tuple[Float[Array, " j"], ...]
     norms: tuple[tuple[Float[Array, " j"], Float[Array, " j"]], ...]
+    units: tuple[Float[Array, " i"], ...]
     activation: Callable[[Array], Array] = eqx.field(static=True)
 
     def __init__(
@@ -39,16 +44,21 @@ class MLP(eqx.Module):
         last: float,
         *,
         layer_norm: bool = False,
+        standardise: bool = False,
         activation: Callable[[Array], Array] = jax.nn.relu,
     ) -> None:
         self.activation = activation
         self.norms = tuple((jnp.ones(w), jnp.zeros(w)) for w in hidden) if layer_norm else ()
+        self.units = (jnp.zeros(inputs), jnp.ones(inputs)) if standardise else ()
         bounds = (*(width**-0.5 for width in hidden), last)
         self.weights, self.biases = _drawn(key, (inputs, *hidden, outputs), bounds)
 
     def __call__(self, x: Float[AnyArray, "*batch i"]) -> Float[Array, "*batch j"]:
         """Apply the layers to a single input or to a batch."""
         x = jnp.asarray(x)
+        if self.units:
+            shift, scale = map(jax.lax.stop_gradient, self.units)
+            x = (x - shift) / scale
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias
@@ -58,6 +68,16 @@ class MLP(eqx.Module):
             x = self.activation(x)
         weight, bias = last
         return x @ weight + bias
+
+    def with_units(self, data: Float[np.ndarray, "n i"]) -> "MLP":
+        """The same network, whose inputs are standardised as these are.
+
+        An input that never changes is only shifted.
+        """
+        mean, spread = data.mean(0, np.float64), data.std(0, dtype=np.float64)
+        scale = np.where(spread > LEAST_SPREAD, spread, 1.0)
+        units = tuple(jnp.asarray(value, jnp.float32) for value in (mean, scale))
+        return eqx.tree_at(lambda network: network.units, self, units)
 
 
 @partial(jax.jit, static_argnames=("sizes", "bounds"))

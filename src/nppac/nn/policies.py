@@ -184,10 +184,11 @@ def make_policy(
     hidden: tuple[int, ...],
     noise_ratio: float = 0.5,
     max_correction: float = 1.0,
+    standardise: bool = False,
 ) -> Policy:
-    """A fresh policy with the named head; the last two arguments are for the anchored one."""
+    """A fresh policy with the named head; noise and correction are for the anchored one."""
     outputs = action_dim if head in ("constant_scale", "anchored") else 2 * action_dim
-    trunk = MLP(key, obs_dim, hidden, outputs, POLICY_LAST_BOUND)
+    trunk = MLP(key, obs_dim, hidden, outputs, POLICY_LAST_BOUND, standardise=standardise)
     if head == "anchored":
         return AnchoredPolicy(trunk, noise_ratio, max_correction)
     if head == "constant_scale":

@@ -24,14 +24,18 @@ from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE
 from nppac.training.epoch import Run, evaluate_agent, evaluation_row, is_due, run_epoch
 from nppac.training.incumbent import Incumbent, snapshot
 from nppac.training.memory import reported_by, state_shapes
-from nppac.training.pretraining import demo_transitions, learn_offline, pretrain_on_demos
+from nppac.training.pretraining import (
+    demo_transitions,
+    fresh_state,
+    learn_offline,
+    pretrain_on_demos,
+)
 from nppac.training.problem import Problem
 from nppac.training.signals import Interrupted, stopping_after_epoch
 from nppac.training.value_error import ValuedAgent
 from nppac.utils.errors import UserError
 from nppac.utils.files import remove_file
 from nppac.utils.progress import progress_bar
-from nppac.utils.random import random_stream
 
 HEAVY_EPOCHS = 3
 """Epochs in a row in which the penalty outweighs the reward before a run warns: the rewards of a
@@ -96,7 +100,7 @@ def _start(problem: Problem, agent: Agent, schedule: Schedule, seed: int, direct
         return Run(found.progress, found.state, found.replay, demos, found.incumbent)
     began = time.monotonic()
     _forget_unsaved_start(directory)
-    state = agent.init(random_stream(seed, "init"), *sizes)
+    state = fresh_state(problem, agent, seed)
     if schedule.pretrain_epochs:
         state = pretrain_on_demos(problem, agent, schedule, seed, state)
     if demos is not None and schedule.demos_in_replay:

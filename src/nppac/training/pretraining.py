@@ -6,7 +6,7 @@ Everything random is derived from (seed, purpose, counter).
 import jax
 import numpy as np
 
-from nppac.agents.base import Agent, ReplayAgent, State
+from nppac.agents.base import Agent, ReplayAgent, StandardisingAgent, State
 from nppac.agents.replay import Replay, as_replay
 from nppac.agents.schedule import Schedule
 from nppac.references.base import Reference
@@ -14,11 +14,23 @@ from nppac.training.problem import Problem
 from nppac.training.transitions import checked_stats, demonstrations
 from nppac.training.updates import pretrain, run_updates
 from nppac.types import DemoBatch, ReferenceStats
+from nppac.utils.errors import UserError
 from nppac.utils.progress import progress_bar
 from nppac.utils.random import random_stream
 
 OFFLINE_ROUND = 1_000
 """Gradient steps between two signs of progress while learning from the demonstrations."""
+
+
+def fresh_state(problem: Problem, agent: Agent, seed: int) -> State:
+    """Fresh networks, which see observations in the demonstrations' units if the agent wants it."""
+    sizes = problem.obs_dim, problem.action_dim
+    state = agent.init(random_stream(seed, "init"), *sizes)
+    if not isinstance(agent, StandardisingAgent) or not agent.standardise_obs:
+        return state
+    if not problem.demos:
+        raise UserError("'standardise_obs' takes its units from demonstrations: give --demos.")
+    return agent.with_obs_units(state, _shown_states(problem))
 
 
 def demo_transitions(problem: Problem, agent: Agent, schedule: Schedule) -> Replay | None:
@@ -57,7 +69,7 @@ def pretrain_on_demos(
     At noisy copies of the states nobody acted: there the reference's mean stands for the expert.
     """
     copies = schedule.pretrain_copies
-    shown = np.concatenate([episode.observations[: len(episode)] for episode in problem.demos])
+    shown = _shown_states(problem)
     obs = states_around(shown, copies, schedule.pretrain_spread, seed)
     stats = _query(problem.reference, obs)
     actions = [episode.actions for episode in problem.demos] + [stats.loc[len(shown) :]]
@@ -73,6 +85,10 @@ def pretrain_on_demos(
             problem.reference.family,
             advance,
         )
+
+
+def _shown_states(problem: Problem) -> np.ndarray:
+    return np.concatenate([episode.observations[: len(episode)] for episode in problem.demos])
 
 
 def states_around(obs: np.ndarray, copies: int, spread: float, seed: int) -> np.ndarray:

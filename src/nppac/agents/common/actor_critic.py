@@ -4,8 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import PRNGKeyArray
 
@@ -82,12 +84,19 @@ class ActorCritic(ABC):
     """Noise of the exploring policy, as a multiple of its own scale."""
     policy_ema_updates: NaturalNumber = 0
     """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
+    standardise_obs: bool = False
+    """Shift and scale the policy's observations as those of the demonstrations need it."""
 
     def __post_init__(self) -> None:
         if self.head == "anchored" and not self.uses_reference:
             raise UserError(
                 f"The head 'anchored' corrects a reference, which {type(self).__name__} does not "
                 "use. Choose another --head, or the method nppac-anchored."
+            )
+        if self.standardise_obs and self.weight_decay:
+            raise UserError(
+                "'weight_decay' would shrink the units of the observations. Give 0, or no "
+                "'standardise_obs'."
             )
 
     @abstractmethod
@@ -116,7 +125,14 @@ class ActorCritic(ABC):
 
     def make_policy(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Policy:
         """A fresh policy."""
-        return make_policy(key, self.head, obs_dim, action_dim, self.policy_hidden)
+        sizes = obs_dim, action_dim, self.policy_hidden
+        return make_policy(key, self.head, *sizes, standardise=self.standardise_obs)
+
+    def with_obs_units(self, state: State, obs: np.ndarray) -> State:
+        """A fresh state whose policy standardises observations as these need it."""
+        policy = eqx.tree_at(lambda p: p.trunk, state.policy, state.policy.trunk.with_units(obs))
+        optimiser = init_optimiser(self.policy_optimiser(), policy)  # it may hold an average
+        return state._replace(policy=policy, policy_optimiser=optimiser)
 
     def step_critic(self, state: State, batch: Batch, target: Values) -> tuple[State, Info]:
         """One step of every critic towards the target, then of the target critics."""
