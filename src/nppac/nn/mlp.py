@@ -10,23 +10,21 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from nppac.nn.standardise import Standardiser
 from nppac.types import AnyArray
 
 HIDDEN_BIAS = 0.1
 LAYER_NORM_EPSILON = 1e-6
-LEAST_SPREAD = 1e-6
-"""Standard deviation up to which an input counts as one that never changes."""
 
 
 class MLP(eqx.Module):
     """Fully connected network, ReLU between layers by default; weights are (inputs, outputs).
 
     With `layer_norm` each hidden layer's values are standardised, scaled and shifted before the
-    activation. With `standardise` inputs are shifted and divided by constants, which nobody trains
-    and `with_units` gives.
+    activation. With `standardise` inputs are shifted and divided by constants, which `with_units`
+    gives and nobody trains.
     """
 
     weights: tuple[Float[Array, "i j"], ...]
@@ -57,8 +55,8 @@ class MLP(eqx.Module):
         """Apply the layers to a single input or to a batch."""
         x = jnp.asarray(x)
         if self.units:
-            shift, scale = map(jax.lax.stop_gradient, self.units)
-            x = (x - shift) / scale
+            centre, spread = map(jax.lax.stop_gradient, self.units)
+            x = (x - centre) / spread
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias
@@ -69,15 +67,10 @@ class MLP(eqx.Module):
         weight, bias = last
         return x @ weight + bias
 
-    def with_units(self, data: Float[np.ndarray, "n i"]) -> "MLP":
-        """The same network, whose inputs are standardised as these are.
-
-        An input that never changes is only shifted.
-        """
-        mean, spread = data.mean(0, np.float64), data.std(0, dtype=np.float64)
-        scale = np.where(spread > LEAST_SPREAD, spread, 1.0)
-        units = tuple(jnp.asarray(value, jnp.float32) for value in (mean, scale))
-        return eqx.tree_at(lambda network: network.units, self, units)
+    def with_units(self, units: Standardiser) -> "MLP":
+        """The same network, which sees its inputs in these units."""
+        constants = tuple(jnp.asarray(value, jnp.float32) for value in units)
+        return eqx.tree_at(lambda network: network.units, self, constants)
 
 
 @partial(jax.jit, static_argnames=("sizes", "bounds"))

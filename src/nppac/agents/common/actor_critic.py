@@ -23,6 +23,7 @@ from nppac.agents.common.optimise import (
 )
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, make_policy
+from nppac.nn.standardise import fit_standardiser
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import (
@@ -130,7 +131,8 @@ class ActorCritic(ABC):
 
     def with_obs_units(self, state: State, obs: np.ndarray) -> State:
         """A fresh state whose policy standardises observations as these need it."""
-        policy = eqx.tree_at(lambda p: p.trunk, state.policy, state.policy.trunk.with_units(obs))
+        trunk = state.policy.trunk.with_units(fit_standardiser(obs))
+        policy = eqx.tree_at(lambda p: p.trunk, state.policy, trunk)
         optimiser = init_optimiser(self.policy_optimiser(), policy)  # it may hold an average
         return state._replace(policy=policy, policy_optimiser=optimiser)
 

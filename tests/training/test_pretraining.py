@@ -1,0 +1,46 @@
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from nppac.training.pretraining import fresh_state
+from nppac.utils.errors import UserError
+from toy_run import column, make_problem, recorded, run
+from toy_task import AGENT, SCHEDULE
+
+STANDARDISING = replace(AGENT, standardise_obs=True, policy_ema_updates=3)
+
+
+def test_the_policy_and_its_average_begin_in_the_units_of_the_demonstrations():
+    demos = recorded()
+    state = fresh_state(make_problem(demos=demos), STANDARDISING, 0)
+    shown = np.concatenate([episode.observations[:-1] for episode in demos])
+    varied = np.where(shown.std(0) > 1e-6, shown.std(0), 1.0)
+    for policy in (state.policy, STANDARDISING.averaged(state).policy):
+        centre, spread = policy.trunk.units
+        np.testing.assert_allclose(centre, shown.mean(0), atol=1e-5)
+        np.testing.assert_allclose(spread, varied, atol=1e-5)
+    plain = fresh_state(make_problem(demos=demos), AGENT, 0)
+    assert plain.policy.trunk.units == ()
+    np.testing.assert_array_equal(state.policy.trunk.weights[0], plain.policy.trunk.weights[0])
+
+
+def test_units_stay_as_they_were_while_the_policy_learns(tmp_path):
+    demos = recorded()
+    schedule = replace(SCHEDULE, pretrain_epochs=2)
+    result = run(tmp_path / "run", schedule, agent=STANDARDISING, demos=demos)
+    first = fresh_state(make_problem(demos=demos), STANDARDISING, 0)
+    last = result.state
+    assert jax.tree.all(
+        jax.tree.map(np.array_equal, last.policy.trunk.units, first.policy.trunk.units)
+    )
+    assert not np.array_equal(last.policy.trunk.weights[0], first.policy.trunk.weights[0])
+    assert np.isfinite(column(tmp_path / "run", "eval_return_mean")).any()
+
+
+def test_units_need_demonstrations_and_no_weight_decay():
+    with pytest.raises(UserError, match="give --demos"):
+        fresh_state(make_problem(), STANDARDISING, 0)
+    with pytest.raises(UserError, match="'weight_decay' would shrink the units"):
+        replace(STANDARDISING, weight_decay=0.1)
