@@ -17,6 +17,8 @@ from nppac.types import AnyArray
 
 HIDDEN_BIAS = 0.1
 LAYER_NORM_EPSILON = 1e-6
+FURTHEST = 10.0
+"""Largest standardised input: what hardly varies in the data would be huge elsewhere."""
 
 
 class MLP(eqx.Module):
@@ -56,7 +58,7 @@ class MLP(eqx.Module):
         x = jnp.asarray(x)
         if self.units:
             centre, spread = map(jax.lax.stop_gradient, self.units)
-            x = (x - centre) / spread
+            x = jnp.clip((x - centre) / spread, -FURTHEST, FURTHEST)
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias
