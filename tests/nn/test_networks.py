@@ -11,7 +11,6 @@ from compiled import Compiled
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.mlp import MLP, layer_normalised
 from nppac.nn.policies import ConstantScalePolicy, LinearPolicy, make_policy
-from nppac.nn.standardise import Standardiser
 
 KEY = jax.random.key(0)
 HEADS = ("tanh_normal", "normal", "constant_scale", "linear")
@@ -248,18 +247,3 @@ def test_an_action_on_the_border_of_the_box_has_a_finite_density():
     found, slope = jax.jit(jax.value_and_grad(density))(policy)
     assert np.isfinite(float(found))
     assert all(np.isfinite(np.asarray(g)).all() for g in jax.tree.leaves(slope))
-
-
-def test_standardised_inputs_by_hand_and_nobody_trains_the_units():
-    plain = MLP(KEY, 3, (8,), 2, 0.1)
-    units = Standardiser(np.float64([1.0, -2.0, 0.0]), np.float64([2.0, 4.0, 0.5]))
-    network = MLP(KEY, 3, (8,), 2, 0.1, standardise=True)
-    x = np.float32([[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(network(x), plain(x))  # neutral until the units are given
-    network = network.with_units(units)
-    np.testing.assert_allclose(network(x), plain(units(x)), rtol=1e-6)
-    far = np.float32([[1e6, -2.0, 0.0]])
-    np.testing.assert_allclose(network(far), plain(np.float32([[10.0, 0.0, 0.0]])), rtol=1e-6)
-    slope = jax.grad(lambda n: jnp.sum(n(x) ** 2))(network)
-    assert all(np.all(np.asarray(leaf) == 0.0) for leaf in slope.units)
-    assert all(np.any(np.asarray(leaf) != 0.0) for leaf in slope.weights)

@@ -38,7 +38,8 @@ def test_every_record_of_the_project_is_read(record):
     if "entropy_target" in stored["agent"]:  # its sign changed with the names
         sign = -1.0 if "smoothing" in stored["agent"] else 1.0
         assert config.agent.entropy_target == sign * stored["agent"]["entropy_target"]
-    assert config.gp.lengthscale_multiplier == stored["gp"].get("stretch", 1.0)
+    factor = stored["gp"].get("stretch", stored["gp"].get("lengthscale_multiplier", 1.0))
+    assert config.gp.lengthscale_multiplier == factor
     again = to_json(config)
     assert config_from(again, "again") == config
 
