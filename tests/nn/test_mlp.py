@@ -1,6 +1,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from nppac.nn.mlp import MLP
 from nppac.nn.standardise import Standardiser
@@ -21,3 +22,11 @@ def test_standardised_inputs_by_hand_and_nobody_trains_the_units():
     slope = jax.grad(lambda n: jnp.sum(n(x) ** 2))(network)
     assert all(np.all(np.asarray(leaf) == 0.0) for leaf in slope.units)
     assert all(np.any(np.asarray(leaf) != 0.0) for leaf in slope.weights)
+
+
+def test_inputs_of_another_number_are_refused_with_units_too():
+    for standardise in (False, True):
+        network = MLP(KEY, 3, (8,), 2, 0.1, standardise=standardise)
+        for number in (1, 11):
+            with pytest.raises(TypeError):
+                network(np.zeros((4, number), np.float32))

@@ -12,6 +12,7 @@ from nppac.training import loop as training
 from nppac.training import pretraining as warm_start
 from nppac.types import Episode
 from nppac.utils.errors import UserError
+from nppac.utils.random import random_stream
 from toy_run import Watched, column, make_problem, recorded, run
 from toy_task import (
     ACTION_DIM,
@@ -69,7 +70,7 @@ def test_nothing_is_updated_before_the_warm_up_and_then_as_often_as_told(tmp_pat
 def test_without_updates_the_networks_stay_as_initialised(tmp_path):
     done = run(tmp_path, replace(SCHEDULE, updates_per_step=0.0))
     assert done.progress.updates == 0
-    fresh = AGENT.init(training.random_stream(0, "init"), OBS_DIM, ACTION_DIM)
+    fresh = AGENT.init(random_stream(0, "init"), OBS_DIM, ACTION_DIM)
     for ours, theirs in zip(jax.tree.leaves(done.state), jax.tree.leaves(fresh), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -196,7 +197,7 @@ def test_offline_updates_come_first_and_are_counted(tmp_path, monkeypatch):
     assert len({key for *_, key in heard}) == 4
     assert done.progress.updates == 10
     np.testing.assert_array_equal(column(tmp_path, "updates"), [10, 10])
-    fresh = AGENT.init(training.random_stream(0, "init"), OBS_DIM, ACTION_DIM)
+    fresh = AGENT.init(random_stream(0, "init"), OBS_DIM, ACTION_DIM)
     assert not np.array_equal(done.state.policy.trunk.weights[0], fresh.policy.trunk.weights[0])
 
 

@@ -7,7 +7,7 @@ import pytest
 from nppac.training.pretraining import fresh_state
 from nppac.utils.errors import UserError
 from toy_run import column, make_problem, recorded, run
-from toy_task import AGENT, SCHEDULE
+from toy_task import AGENT, OBS_DIM, SCHEDULE
 
 STANDARDISING = replace(AGENT, standardise_obs=True, policy_ema_updates=3)
 
@@ -39,8 +39,12 @@ def test_units_stay_as_they_were_while_the_policy_learns(tmp_path):
     assert np.isfinite(column(tmp_path / "run", "eval_return_mean")).any()
 
 
-def test_units_need_demonstrations_and_no_weight_decay():
-    with pytest.raises(UserError, match="give --demos"):
-        fresh_state(make_problem(), STANDARDISING, 0)
+def test_without_demonstrations_observations_stay_as_they_are():
+    centre, spread = fresh_state(make_problem(), STANDARDISING, 0).policy.trunk.units
+    np.testing.assert_array_equal(centre, np.zeros(OBS_DIM))
+    np.testing.assert_array_equal(spread, np.ones(OBS_DIM))
+
+
+def test_no_weight_decay_may_shrink_the_units():
     with pytest.raises(UserError, match="'weight_decay' would shrink the units"):
         replace(STANDARDISING, weight_decay=0.1)

@@ -58,6 +58,8 @@ class MLP(eqx.Module):
         x = jnp.asarray(x)
         if self.units:
             centre, spread = map(jax.lax.stop_gradient, self.units)
+            if x.shape[-1:] != centre.shape:  # a single input would be repeated for all units
+                raise TypeError(f"{x.shape[-1:]} inputs for a network of {centre.shape}")
             x = jnp.clip((x - centre) / spread, -FURTHEST, FURTHEST)
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):

@@ -14,7 +14,6 @@ from nppac.training.problem import Problem
 from nppac.training.transitions import checked_stats, demonstrations
 from nppac.training.updates import pretrain, run_updates
 from nppac.types import DemoBatch, ReferenceStats
-from nppac.utils.errors import UserError
 from nppac.utils.progress import progress_bar
 from nppac.utils.random import random_stream
 
@@ -23,13 +22,14 @@ OFFLINE_ROUND = 1_000
 
 
 def fresh_state(problem: Problem, agent: Agent, seed: int) -> State:
-    """Fresh networks, which see observations in the demonstrations' units if the agent wants it."""
+    """Fresh networks; where the agent wants it, the policy sees the demonstrations' units.
+
+    Without demonstrations, as with a reference of the user's own, it sees observations as they are.
+    """
     sizes = problem.obs_dim, problem.action_dim
     state = agent.init(random_stream(seed, "init"), *sizes)
-    if not isinstance(agent, StandardisingAgent) or not agent.standardise_obs:
+    if not isinstance(agent, StandardisingAgent) or not (agent.standardise_obs and problem.demos):
         return state
-    if not problem.demos:
-        raise UserError("'standardise_obs' takes its units from demonstrations: give --demos.")
     return agent.with_obs_units(state, _shown_states(problem))
 
 
