@@ -86,7 +86,7 @@ class ActorCritic(ABC):
     policy_ema_updates: NaturalNumber = 0
     """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
     standardise_obs: bool = False
-    """Shift and scale the policy's observations as those of the demonstrations need it."""
+    """Let the policy see observations in the units of the demonstrations, if there are any."""
 
     def __post_init__(self) -> None:
         if self.head == "anchored" and not self.uses_reference:
