@@ -36,11 +36,19 @@ SCHEDULE = {
     "checkpoint_every": STEPS,
     "offline_updates": 0,
 }
+# One demonstration teaches little: what keeps a good start on runners would keep a bad one here.
+PLAIN: dict[str, object] = {
+    "temperature": 0.01,
+    "temperature_in_q_units": False,
+    "critic_warmup_updates": 0,
+    "backup_kl": True,
+    "exploration_noise": 1.0,
+}
 # Weighted imitation explores with the noise it imitates: little, if there is one demonstration.
 OWN: dict[str, dict[str, object]] = {
-    "nppac": {"temperature": 0.01, "exploration_noise": 1.0},
+    "nppac": PLAIN,
     "nppac-anchored": {"temperature": 0.1, "critic_warmup_updates": 1_000, "utd_ratio": 1},
-    "brac": {"temperature": 0.01, "exploration_noise": 1.0},
+    "brac": PLAIN,
     "rlpd": {"utd_ratio": 1, "random_steps": 1_000, "warmup_steps": 1_000},
     "awac": {"advantage_scale": 0.3, "exploration_noise": 3.0},
     "bear": {"cvae_hidden": (64, 64), "warmup_updates": 1_000, "steps": 20_000},
