@@ -47,7 +47,12 @@ PLAIN: dict[str, object] = {
 # Weighted imitation explores with the noise it imitates: little, if there is one demonstration.
 OWN: dict[str, dict[str, object]] = {
     "nppac": PLAIN,
-    "nppac-anchored": {"temperature": 0.1, "critic_warmup_updates": 1_000, "utd_ratio": 1},
+    "nppac-anchored": {
+        "temperature": 0.1,
+        "temperature_in_q_units": False,
+        "critic_warmup_updates": 1_000,
+        "utd_ratio": 1,
+    },
     "brac": PLAIN,
     "rlpd": {"utd_ratio": 1, "random_steps": 1_000, "warmup_steps": 1_000},
     "awac": {"advantage_scale": 0.3, "exploration_noise": 3.0},
