@@ -148,10 +148,14 @@ def _train_together(runs: list[MemberFit], rates: Sequence[float], advance: Adva
                     return
                 run = min(waiting, key=lambda one: one.epochs)
                 idle.remove(run)
-            run.step(rates[run.epochs])
-            with lock:
-                idle.append(run)
-                show()
+            try:
+                run.step(rates[run.epochs])
+                with lock:
+                    idle.append(run)
+                    show()
+            except BaseException:
+                stopped.set()  # nobody waits for this thread before the others have ended
+                raise
 
     runs[0].step(rates[0])  # compiles for all: threads would each do it again
     show()
