@@ -14,7 +14,8 @@ def test_standardised_inputs_by_hand_and_nobody_trains_the_units():
     units = Standardiser(np.float64([1.0, -2.0, 0.0]), np.float64([2.0, 4.0, 0.5]))
     network = MLP(KEY, 3, (8,), 2, 0.1, standardise=True)
     x = np.float32([[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(network(x), plain(x))  # neutral until the units are given
+    for raw in (x, 1e3 * x):
+        np.testing.assert_array_equal(network(raw), plain(raw))  # neutral until units are given
     network = network.with_units(units)
     np.testing.assert_allclose(network(x), plain(units(x)), rtol=1e-6)
     far = np.float32([[1e6, -2.0, 0.0]])

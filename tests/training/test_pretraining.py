@@ -18,7 +18,7 @@ def test_the_policy_and_its_average_begin_in_the_units_of_the_demonstrations():
     shown = np.concatenate([episode.observations[:-1] for episode in demos])
     varied = np.where(shown.std(0) > 1e-6, shown.std(0), 1.0)
     for policy in (state.policy, STANDARDISING.averaged(state).policy):
-        centre, spread = policy.trunk.units
+        centre, spread, _ = policy.trunk.units
         np.testing.assert_allclose(centre, shown.mean(0), atol=1e-5)
         np.testing.assert_allclose(spread, varied, atol=1e-5)
     plain = fresh_state(make_problem(demos=demos), AGENT, 0)
@@ -40,9 +40,10 @@ def test_units_stay_as_they_were_while_the_policy_learns(tmp_path):
 
 
 def test_without_demonstrations_observations_stay_as_they_are():
-    centre, spread = fresh_state(make_problem(), STANDARDISING, 0).policy.trunk.units
+    centre, spread, furthest = fresh_state(make_problem(), STANDARDISING, 0).policy.trunk.units
     np.testing.assert_array_equal(centre, np.zeros(OBS_DIM))
     np.testing.assert_array_equal(spread, np.ones(OBS_DIM))
+    assert (furthest > 1e20).all()
 
 
 def test_no_weight_decay_may_shrink_the_units():

@@ -10,6 +10,7 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.standardise import Standardiser
@@ -19,6 +20,8 @@ HIDDEN_BIAS = 0.1
 LAYER_NORM_EPSILON = 1e-6
 FURTHEST = 10.0
 """Largest standardised input: what hardly varies in the data would be huge elsewhere."""
+UNBOUNDED = 1e30
+"""Largest input of a network that was given no units: there nothing may be cut."""
 
 
 class MLP(eqx.Module):
@@ -49,7 +52,8 @@ class MLP(eqx.Module):
     ) -> None:
         self.activation = activation
         self.norms = tuple((jnp.ones(w), jnp.zeros(w)) for w in hidden) if layer_norm else ()
-        self.units = (jnp.zeros(inputs), jnp.ones(inputs)) if standardise else ()
+        neutral = jnp.zeros(inputs), jnp.ones(inputs), jnp.full(inputs, UNBOUNDED)
+        self.units = neutral if standardise else ()
         bounds = (*(width**-0.5 for width in hidden), last)
         self.weights, self.biases = _drawn(key, (inputs, *hidden, outputs), bounds)
 
@@ -57,10 +61,10 @@ class MLP(eqx.Module):
         """Apply the layers to a single input or to a batch."""
         x = jnp.asarray(x)
         if self.units:
-            centre, spread = map(jax.lax.stop_gradient, self.units)
+            centre, spread, furthest = map(jax.lax.stop_gradient, self.units)
             if x.shape[-1:] != centre.shape:  # a single input would be repeated for all units
                 raise TypeError(f"{x.shape[-1:]} inputs for a network of {centre.shape}")
-            x = jnp.clip((x - centre) / spread, -FURTHEST, FURTHEST)
+            x = jnp.clip((x - centre) / spread, -furthest, furthest)
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias
@@ -73,7 +77,8 @@ class MLP(eqx.Module):
 
     def with_units(self, units: Standardiser) -> "MLP":
         """The same network, which sees its inputs in these units."""
-        constants = tuple(jnp.asarray(value, jnp.float32) for value in units)
+        furthest = np.full_like(units.centre, FURTHEST)
+        constants = tuple(jnp.asarray(value, jnp.float32) for value in (*units, furthest))
         return eqx.tree_at(lambda network: network.units, self, constants)
 
 
