@@ -168,6 +168,15 @@ def test_tuned_temperature_moves_towards_its_target():
     assert float(after.log_temperature) < float(state.log_temperature)
 
 
+@pytest.mark.parametrize(("given", "step"), [(None, 3e-4), (0.02, 0.02)])
+def test_tuned_temperature_has_a_step_size_of_its_own(given, step):
+    settings = {"tune_temperature": True, "target_kl": 1e6}
+    agent = small_agent(**settings, temperature_learning_rate=given)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    after, _ = agent.update(state, stacked(make_batch()), KEY, "normal")
+    assert float(state.log_temperature - after.log_temperature) == pytest.approx(step, rel=1e-3)
+
+
 def test_cloning_reduces_the_kl():
     agent, batch = small_agent(head="normal", kl="closed"), make_batch()
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
@@ -21,7 +22,7 @@ from nppac.agents.common.kl_state import (
     in_reward_units,
 )
 from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
-from nppac.agents.common.optimise import apply_gradient, init_optimiser
+from nppac.agents.common.optimise import Optimiser, apply_gradient, init_optimiser
 from nppac.agents.common.returns import value_units
 from nppac.agents.common.searching import SearchingActorCritic
 from nppac.agents.replay import Replay
@@ -52,6 +53,8 @@ class KLActorCritic(SearchingActorCritic):
     """Measure α in units of the critics' mean |Q|, so that it does not depend on reward scale."""
     tune_temperature: bool = False
     """Adapt α so that the KL meets `target_kl`."""
+    temperature_learning_rate: Positive | None = None
+    """Adam's step size for a tuned α; by default `learning_rate`."""
     target_kl: Finite | None = None
     """Target KL of a tuned α; by default it follows from `entropy_target`, as in SAC."""
     entropy_target: Finite = -1.0
@@ -92,7 +95,7 @@ class KLActorCritic(SearchingActorCritic):
         return KLActorCriticState(
             **networks._asdict(),
             log_temperature=log_temperature,
-            temperature_optimiser=init_optimiser(self.optimiser(), log_temperature),
+            temperature_optimiser=init_optimiser(self.temperature_adam(), log_temperature),
             value_shift=jnp.float32(0.0),
             value_scale=jnp.float32(1.0),
         )
@@ -209,9 +212,13 @@ class KLActorCritic(SearchingActorCritic):
             )
         gradient = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
         log_temperature, optimiser = apply_gradient(
-            self.optimiser(), state.log_temperature, gradient, state.temperature_optimiser
+            self.temperature_adam(), state.log_temperature, gradient, state.temperature_optimiser
         )
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
+
+    def temperature_adam(self) -> Optimiser:
+        """The optimiser of a tuned α."""
+        return optax.adam(self.temperature_learning_rate or self.learning_rate)
 
     def pretrain_step(
         self, state: KLActorCriticState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
