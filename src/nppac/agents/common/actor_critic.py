@@ -16,10 +16,10 @@ from nppac.agents.common.losses import critic_loss
 from nppac.agents.common.optimise import (
     Optimiser,
     apply_gradient,
+    average_params,
     init_optimiser,
     mean_magnitude,
     polyak_average,
-    with_average,
 )
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, make_policy
@@ -84,8 +84,7 @@ class ActorCritic(ABC):
     exploration_noise: NonNegative = 1.0
     """Noise of the exploring policy, as a multiple of its own scale."""
     policy_ema_updates: NaturalNumber = 0
-    """Updates over which the evaluated policy is averaged, at first fewer; 0 evaluates the newest
-    policy."""
+    """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
     standardise_obs: bool = False
     """Let the policy see observations in the units of the demonstrations, if there are any."""
 
@@ -210,5 +209,6 @@ class ActorCritic(ABC):
         if self.weight_decay:
             optimiser = optax.chain(optax.add_decayed_weights(self.weight_decay), optimiser)
         if self.policy_ema_updates:
-            optimiser = with_average(optimiser, self.policy_ema_updates)
+            average = average_params(1.0 / self.policy_ema_updates)
+            optimiser = optax.chain(optimiser, average)
         return optimiser

@@ -71,30 +71,16 @@ class ParamsAverage(NamedTuple):
     average: optax.Params
 
 
-AVERAGE_POWER = 4.0
-"""c: a young average spans about 1/c of the updates so far, and forgets where it began as t⁻ᶜ."""
+def average_params(rate: float) -> Optimiser:
+    """Passes updates on unchanged, and averages the parameters that result from them."""
 
+    def init(params: object) -> ParamsAverage:
+        return ParamsAverage(jax.tree.map(jnp.copy, params))
 
-def with_average(optimiser: Optimiser, window: int) -> Optimiser:
-    """Adam, or a chain with it, that also averages the parameters over the last `window` updates.
-
-    φ̄ ← φ̄ + ρ_t (φ - φ̄) with ρ_t = max(1/n, c/(t + c)). A fixed rate 1/n would keep much of the
-    untrained parameters for n updates.
-    """
-
-    def init(params: optax.Params) -> tuple[optax.OptState, ParamsAverage]:
-        return optimiser.init(params), ParamsAverage(jax.tree.map(jnp.copy, params))
-
-    def update(
-        updates: optax.Updates, state: optax.OptState, params: optax.Params | None = None
-    ) -> tuple[optax.Updates, tuple[optax.OptState, ParamsAverage]]:
-        inner, before = cast(tuple[optax.OptState, ParamsAverage], state)
-        change, inner = optimiser.update(updates, inner, params)
-        after = optax.apply_updates(cast(optax.Params, params), change)
-        count = optax.tree_utils.tree_get(inner, "count")  # Adam's own
-        rate = jnp.maximum(1.0 / window, AVERAGE_POWER / (count + AVERAGE_POWER))
-        average = optax.incremental_update(after, before.average, rate)
-        return change, (inner, ParamsAverage(average))
+    def update(updates: P, state: object, params: object = None) -> tuple[P, ParamsAverage]:
+        after = optax.apply_updates(cast(optax.Params, params), cast(optax.Updates, updates))
+        average = cast(ParamsAverage, state).average
+        return updates, ParamsAverage(polyak_average(after, average, rate))
 
     return optax.GradientTransformation(init, update)
 
