@@ -1,13 +1,17 @@
 """A method, a reference and a task of the user's own: one file each, and no edit in the package."""
 
 import json
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import nppac
 from forked import printed
+from nppac.utils.errors import UserError
 from once import made_once
-from toy_task import FLAGS, TASK, write_demos
+from toy_task import FLAGS, OBS_DIM, TASK, write_demos
 
 METHOD = """
 from nppac.agents.kl_actor_critic import KLActorCritic
@@ -129,7 +133,18 @@ def test_a_reference_of_ones_own_with_settings(done):
     assert stored(folder / "reference")["custom"] == {"width": 0.25}
     assert json.loads(texts["reference"][1])["custom"] == {"width": 0.25}
     assert stored(folder / "reference")["schedule"]["steps"] == 120
-    assert (folder / "mean.npz").exists()
+    assert "load_reference(FILE, trusted='my_reference:MeanConfig')" in texts["reference"][3]
+
+
+def test_a_fit_of_ones_own_is_loaded_by_who_names_it(done, monkeypatch):
+    folder, _ = done
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "my_reference", raising=False)
+    with pytest.raises(UserError, match="never allowed to import code"):
+        nppac.load_reference(folder / "mean.npz")
+    assert "my_reference" not in sys.modules
+    reference = nppac.load_reference(folder / "mean.npz", trusted="my_reference:MeanConfig")
+    np.testing.assert_allclose(reference(np.zeros((2, OBS_DIM), np.float32)).scale, 0.25)
 
 
 def test_a_task_of_ones_own(done):

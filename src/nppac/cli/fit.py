@@ -57,9 +57,17 @@ def fit_command(args: Sequence[str]) -> None:
     show_reference(name, reference.summary())
     print(f"Saved to {found.out}")
     if isinstance(reference, CustomReference):
-        print(
+        print(_how_to_load(reference))
+
+
+def _how_to_load(reference: CustomReference) -> str:
+    """What a user must add to a file that names code of their own, which it may not import."""
+    if reference.fitted is None:
+        return (
             f"The file holds the function's name only: elsewhere give --reference {reference.name}"
         )
+    call = f"nppac.load_reference(FILE, trusted='{reference.name}')"
+    return f"A file never imports code by itself: load it by {call}"
 
 
 def required_demos(config: RunConfig) -> Demos:

@@ -96,8 +96,9 @@ class CustomReference(Reference):
             raise UserError(f"This file names a function by {len(name):,} characters.")
         if name != trusted:
             raise UserError(
-                f"This file only names the function '{name}', and a file is never allowed to "
-                f"import code. Name the function itself: --reference {name}"
+                f"This file only names the reference '{name}', and a file is never allowed to "
+                f"import code. Name it yourself: --reference {name}, or in Python "
+                f"load_reference(FILE, trusted='{name}')."
             )
         inner = unnested(FITTED, arrays)
         if not inner:
