@@ -10,7 +10,6 @@ from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
@@ -21,24 +20,23 @@ from nppac.agents.common.kl_state import (
     in_critic_units,
     in_reward_units,
 )
-from nppac.agents.common.losses import policy_loss, soft_target, temperature_loss
-from nppac.agents.common.optimise import Optimiser, apply_gradient, init_optimiser
+from nppac.agents.common.losses import policy_loss, soft_target
+from nppac.agents.common.optimise import init_optimiser
 from nppac.agents.common.returns import value_units
-from nppac.agents.common.searching import SearchingActorCritic
+from nppac.agents.common.temperature import TemperedActorCritic
 from nppac.agents.replay import Replay
 from nppac.nn.critics import CriticEnsemble
-from nppac.nn.distributions import LOG_2
 from nppac.nn.policies import Policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Finite, NaturalNumber, Positive, ProperFraction, Several, settings
+from nppac.utils.settings import NaturalNumber, ProperFraction, Several, settings
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 """A term that a method adds to the policy's loss."""
 
 
 @settings
-class KLActorCritic(SearchingActorCritic):
+class KLActorCritic(TemperedActorCritic):
     """Settings of the agent; its methods are pure functions of a state.
 
     y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])
@@ -47,18 +45,6 @@ class KLActorCritic(SearchingActorCritic):
 
     uses_reference: ClassVar[bool] = True
 
-    temperature: Positive = 0.1
-    """Weight α of the KL penalty; the initial value if it is tuned."""
-    temperature_in_q_units: bool = False
-    """Measure α in units of the critics' mean |Q|, so that it does not depend on reward scale."""
-    tune_temperature: bool = False
-    """Adapt α so that the KL meets `target_kl`."""
-    temperature_learning_rate: Positive | None = None
-    """Adam's step size for a tuned α; by default `learning_rate`."""
-    target_kl: Finite | None = None
-    """Target KL of a tuned α; by default it follows from `entropy_target`, as in SAC."""
-    entropy_target: Finite = -1.0
-    """Target entropy of a tuned α, in nats per action dimension."""
     kl: KLEstimate = "sample"
     """KL from samples, in closed form, or of the means alone; the last two need Gaussians."""
     kl_samples: Several = 1
@@ -169,13 +155,6 @@ class KLActorCritic(SearchingActorCritic):
         """min_i Q_θi(s, a) in the rewards' units."""
         return in_reward_units(state, jnp.min(state.critic(obs, action), axis=0))
 
-    def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
-        """The weight α of the KL, times E|Q| with `temperature_in_q_units`."""
-        temperature = jnp.exp(state.log_temperature)
-        if not self.temperature_in_q_units:
-            return temperature
-        return temperature * jnp.mean(jnp.abs(jax.lax.stop_gradient(q)))
-
     def update_policy(
         self,
         state: KLActorCriticState,
@@ -197,28 +176,6 @@ class KLActorCritic(SearchingActorCritic):
 
         state, info, log_ratio = self.step_policy(state, loss)
         return state, {**info, "kl": jnp.mean(log_ratio)}, log_ratio
-
-    def update_temperature(
-        self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
-    ) -> KLActorCriticState:
-        """One step of α towards the target KL, if α is tuned."""
-        if not self.tune_temperature:
-            return state
-        target_kl = self.target_kl
-        if target_kl is None:
-            # SAC's target log π = d is a log-ratio of d + d ln 2 against the uniform reference.
-            target_kl = action_dim * (
-                -self.entropy_target + (LOG_2 if family == "uniform" else 0.0)
-            )
-        gradient = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
-        log_temperature, optimiser = apply_gradient(
-            self.temperature_adam(), state.log_temperature, gradient, state.temperature_optimiser
-        )
-        return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
-
-    def temperature_adam(self) -> Optimiser:
-        """The optimiser of a tuned α."""
-        return optax.adam(self.temperature_learning_rate or self.learning_rate)
 
     def pretrain_step(
         self, state: KLActorCriticState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family

@@ -1,0 +1,60 @@
+"""The weight α of the KL penalty: its settings, its unit, and how it is tuned."""
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from nppac.agents.common.kl_state import KLActorCriticState
+from nppac.agents.common.losses import temperature_loss
+from nppac.agents.common.optimise import Optimiser, apply_gradient
+from nppac.agents.common.searching import SearchingActorCritic
+from nppac.nn.distributions import LOG_2
+from nppac.types import Family, Scalar, Values
+from nppac.utils.settings import Finite, Positive, settings
+
+
+@settings
+class TemperedActorCritic(SearchingActorCritic):
+    """An actor-critic with a temperature, fixed or tuned."""
+
+    temperature: Positive = 0.1
+    """Weight α of the KL penalty; the initial value if it is tuned."""
+    temperature_in_q_units: bool = False
+    """Measure α in units of the critics' mean |Q|, so that it does not depend on reward scale."""
+    tune_temperature: bool = False
+    """Adapt α so that the KL meets `target_kl`."""
+    temperature_learning_rate: Positive | None = None
+    """Adam's step size for a tuned α; by default `learning_rate`."""
+    target_kl: Finite | None = None
+    """Target KL of a tuned α; by default it follows from `entropy_target`, as in SAC."""
+    entropy_target: Finite = -1.0
+    """Target entropy of a tuned α, in nats per action dimension."""
+
+    def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
+        """The weight α of the KL, times E|Q| with `temperature_in_q_units`."""
+        temperature = jnp.exp(state.log_temperature)
+        if not self.temperature_in_q_units:
+            return temperature
+        return temperature * jnp.mean(jnp.abs(jax.lax.stop_gradient(q)))
+
+    def temperature_adam(self) -> Optimiser:
+        """The optimiser of a tuned α."""
+        return optax.adam(self.temperature_learning_rate or self.learning_rate)
+
+    def update_temperature(
+        self, state: KLActorCriticState, log_ratio: Values, action_dim: int, family: Family
+    ) -> KLActorCriticState:
+        """One step of α towards the target KL, if α is tuned."""
+        if not self.tune_temperature:
+            return state
+        target_kl = self.target_kl
+        if target_kl is None:
+            # SAC's target log π = d is a log-ratio of d + d ln 2 against the uniform reference.
+            target_kl = action_dim * (
+                -self.entropy_target + (LOG_2 if family == "uniform" else 0.0)
+            )
+        gradient = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
+        log_temperature, optimiser = apply_gradient(
+            self.temperature_adam(), state.log_temperature, gradient, state.temperature_optimiser
+        )
+        return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
