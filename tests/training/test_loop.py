@@ -10,6 +10,7 @@ from nppac.tasks import get_task, make_env
 from nppac.training import epoch as epochs
 from nppac.training import loop as training
 from nppac.training import pretraining as warm_start
+from nppac.training.advice import LastingWarning
 from nppac.types import Episode
 from nppac.utils.errors import UserError
 from nppac.utils.random import random_stream
@@ -220,9 +221,8 @@ def test_the_first_steps_are_random_as_far_as_told(tmp_path):
 
 def test_a_run_warns_once_of_a_penalty_that_outweighs_several_epochs(tmp_path, monkeypatch, capsys):
     epochs_told = iter([True, True, False] + 5 * [True])
-    monkeypatch.setattr(
-        training, "penalty_warning", lambda *_: "too heavy" if next(epochs_told) else None
-    )
+    heavy = lambda *_: "too heavy" if next(epochs_told) else None  # noqa: E731
+    monkeypatch.setattr(training, "lasting_warnings", lambda: [LastingWarning(heavy, 3)])
     one = SCHEDULE.epoch_steps
     run(tmp_path, schedule=replace(SCHEDULE, steps=5 * one, eval_every=one, checkpoint_every=one))
     assert "too heavy" not in capsys.readouterr().err  # never three epochs in a row

@@ -1,14 +1,40 @@
 """Advice that follows from a run's metrics, in one line each."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from nppac.agents.base import Agent
 
 HARDLY_MOVED = 1e-4
 """A KL to the reference, in nats, below which an anchored policy is its reference."""
+SUNK = 0.3
+"""How far critics may be below the returns, as a fraction of these."""
+
+Row = Mapping[str, float | None]
+"""The metrics of an epoch."""
 
 
-def penalty_warning(agent: Agent, row: Mapping[str, float | None]) -> str | None:
+@dataclass
+class LastingWarning:
+    """A warning that is given once, as soon as it has held for several epochs in a row."""
+
+    warning: Callable[[Agent, Row], str | None]
+    epochs: int
+    held: int = 0
+
+    def __call__(self, agent: Agent, row: Row) -> str | None:
+        """The warning, at the one epoch at which it is due."""
+        found = self.warning(agent, row)
+        self.held = self.held + 1 if found or self.held >= self.epochs else 0
+        return found if self.held == self.epochs else None
+
+
+def lasting_warnings() -> list[LastingWarning]:
+    """What a run watches: an epoch has few episodes, and young critics are always behind."""
+    return [LastingWarning(penalty_warning, 3), LastingWarning(pessimism_warning, 20)]
+
+
+def penalty_warning(agent: Agent, row: Row) -> str | None:
     """A warning where the critics' target holds more penalty than reward."""
     if not getattr(agent, "backup_kl", False) or not getattr(agent, "uses_reference", False):
         return None
@@ -22,7 +48,24 @@ def penalty_warning(agent: Agent, row: Mapping[str, float | None]) -> str | None
     )
 
 
-def stillness_warning(agent: Agent, row: Mapping[str, float | None]) -> str | None:
+def pessimism_warning(agent: Agent, row: Row) -> str | None:
+    """A warning where the minimum of several critics is far below the returns.
+
+    A penalty in the target lowers values by right, and such critics are not judged.
+    """
+    if getattr(agent, "backup_kl", True) or getattr(agent, "num_min_qs", 1) == 1:
+        return None
+    bias, returns = row.get("value_bias"), row.get("value_return")
+    if bias is None or returns is None or bias >= -SUNK * abs(returns):
+        return None
+    return (
+        f"The critics' values are {-bias:.3g} below the returns, which are {returns:.3g}: the "
+        "minimum of several critics may be too pessimistic. --num-min-qs 1 --policy-value mean "
+        "takes no minimum."
+    )
+
+
+def stillness_warning(agent: Agent, row: Row) -> str | None:
     """A warning where an anchored policy could not leave its reference."""
     kl = row.get("kl")
     if not agent.anchored or kl is None or kl >= HARDLY_MOVED:

@@ -18,7 +18,7 @@ from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation
 from nppac.evaluation.metrics import EPISODES, METRICS_FILE, append_row, load_metrics, rewind
 from nppac.evaluation.statistics import normal_interval, share_interval
-from nppac.training.advice import penalty_warning, stillness_warning, waiting_note
+from nppac.training.advice import lasting_warnings, stillness_warning, waiting_note
 from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
 from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE
 from nppac.training.epoch import Run, evaluate_agent, evaluation_row, is_due, run_epoch
@@ -37,9 +37,6 @@ from nppac.utils.errors import UserError
 from nppac.utils.files import remove_file
 from nppac.utils.progress import progress_bar
 
-HEAVY_EPOCHS = 3
-"""Epochs in a row in which the penalty outweighs the reward before a run warns: the rewards of a
-single epoch are those of a few episodes."""
 Callback = Callable[[Mapping[str, float | None]], object]
 """Is called with each row of the metrics, once it is on the disk."""
 
@@ -54,7 +51,7 @@ def train_to_end(
 ) -> Run:
     """Train to the end of the schedule, from the directory's checkpoint if it has one."""
     run = _start(problem, agent, schedule, seed, directory)
-    outweighed, row = 0, {}
+    watched, row = lasting_warnings(), {}
     with (
         stopping_after_epoch() as stop_requested,
         progress_bar("Training", schedule.steps, run.progress.env_steps) as advance,
@@ -66,9 +63,8 @@ def train_to_end(
             row |= _counters(run.progress)
             append_row(directory / METRICS_FILE, row)
             advance(run.progress.env_steps, _status(row, waiting_note(agent, run.progress.updates)))
-            warning = penalty_warning(agent, row)
-            outweighed = outweighed + 1 if warning or outweighed >= HEAVY_EPOCHS else 0
-            _warn(warning if outweighed == HEAVY_EPOCHS else None)
+            for warning in watched:
+                _warn(warning(agent, row))
             stopping = stop_requested()  # asked once: what stops the run has been saved
             if stopping or is_due(run.progress.env_steps, schedule, "checkpoint_every"):
                 _save(run, directory)
