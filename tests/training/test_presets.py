@@ -90,6 +90,8 @@ def test_what_holds_on_runners_is_the_rivals_too():
     paper = preset("ant", "nppac", "paper").agent
     assert paper.backup_kl
     assert (paper.normalise_values, paper.critic_warmup_updates, paper.lost_scale) == (False, 0, 0)
+    assert (ours.num_min_qs, ours.policy_value) == (1, "mean")
+    assert (paper.num_min_qs, paper.policy_value) == (None, "min")
 
 
 @pytest.mark.parametrize("method", ["nppac", "nppac-anchored"])
