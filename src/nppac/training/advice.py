@@ -1,17 +1,15 @@
 """Advice that follows from a run's metrics, in one line each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from nppac.agents.base import Agent
+from nppac.evaluation.metrics import Row
 
 HARDLY_MOVED = 1e-4
 """A KL to the reference, in nats, below which an anchored policy is its reference."""
 SUNK = 0.3
 """How far critics may be below the returns, as a fraction of these."""
-
-Row = Mapping[str, float | None]
-"""The metrics of an epoch."""
 
 
 @dataclass
