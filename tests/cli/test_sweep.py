@@ -51,6 +51,17 @@ def test_the_same_from_flags(elsewhere, capsys):
     assert "4 runs in here" in out
 
 
+def test_a_dry_run_tells_which_demonstrations_are_missing(elsewhere, capsys):
+    given = ["--methods", "nppac", "--tasks", "halfcheetah", "--set", "demos=absent.npz"]
+    with pytest.raises(SystemExit) as exit:
+        main(["sweep", *given, "--dry-run"])
+    assert exit.value.code == 1
+    out, err = capsys.readouterr()
+    assert "3 runs in runs/sweep" in out  # what is missing does not hide the plan
+    assert "The run 'halfcheetah-nppac-seed0'" in err
+    assert "absent.npz" in err
+
+
 def flags(settings):
     for name, value in settings.items():
         yield f"--{name.replace('_', '-')}"

@@ -14,6 +14,7 @@ from rich.text import Text
 from nppac.api import default_directory
 from nppac.cli.parsing import Layout, parse
 from nppac.cli.show import console
+from nppac.sweeps.checks import check_runs
 from nppac.sweeps.plan import Plan, PlannedRun, expand
 from nppac.sweeps.plan_file import PlanFile, read_plan_file
 from nppac.sweeps.rates import estimate, timed_runs, total_seconds
@@ -72,7 +73,7 @@ class SweepArguments:
     out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None
     """Directory of the sweep, or a URL that fsspec knows; by default runs/NAME-OF-THE-PLAN."""
     dry_run: bool = False
-    """Show the runs and the time that they will take, and do nothing else."""
+    """Show the runs, the time that they will take and what is wrong with them; train nothing."""
     trust: bool = False
     """Import the modules that the plan names, as module:name."""
     options: SweepOptions = field(default_factory=SweepOptions)
@@ -173,7 +174,7 @@ def _tell_failures(states: Sequence[RunStatus]) -> None:
 
 
 def show_plan(runs: Sequence[PlannedRun], location: str, options: SweepOptions) -> None:
-    """The runs of a plan, with the time that runs like them have taken."""
+    """The runs of a plan, with the time that runs like them have taken; a mistake is told last."""
     known = timed_runs(dict.fromkeys([local_root(location), *map(Path, TIMED)]))
     table = Table("run", "reference", "steps", "time", "rate from")
     for run in runs:
@@ -188,3 +189,4 @@ def show_plan(runs: Sequence[PlannedRun], location: str, options: SweepOptions) 
     what = "unknown: runs like some of these were never timed" if total is None else duration(total)
     how = f"{side} side by side" if options.engine == "local" else "one after the other"
     print(f"{len(runs)} runs in {location}; time, {how}: {what}.")
+    check_runs(runs)

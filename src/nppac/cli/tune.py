@@ -41,7 +41,7 @@ class TuneArguments:
     out: Annotated[str | None, tyro.conf.arg(metavar="DIR")] = None
     """Directory of the trials; by default runs/NAME-OF-THE-PLAN."""
     dry_run: bool = False
-    """Show the trials and the time that they will take, and do nothing else."""
+    """Show the trials, the time that they will take and what is wrong with them; train nothing."""
     trust: bool = False
     """Import the modules that the plan names, as module:name."""
     options: SweepOptions = field(default_factory=SweepOptions)
