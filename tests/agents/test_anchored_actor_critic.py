@@ -150,7 +150,7 @@ def test_the_critics_choose_among_candidates():
     rows = [slice(i, i + 1) for i in range(ROWS)]
     alone = [agent.mode(state, OBS[i], ReferenceStats(LOC[i], STATS.scale[i])) for i in rows]
     np.testing.assert_allclose(np.concatenate(alone), together, atol=1e-6)
-    by_hand = agent.best(state, OBS, [LOC, LOC + np.float32(0.1)])
+    by_hand = agent.best(state, OBS, STATS, [LOC, LOC + np.float32(0.1)])
     here, there = (np.asarray(worst(LOC + np.float32(shift))) for shift in (0.0, 0.1))
     np.testing.assert_allclose(by_hand, LOC + 0.1 * (there > here)[:, None], atol=1e-6)
 
@@ -220,8 +220,18 @@ def test_normalised_values_leave_what_is_learned_in_the_rewards_units():
         value_shift=jnp.float32(10.0),
         value_scale=jnp.float32(2.0),
     )
-    np.testing.assert_allclose(agent.values(state, OBS, LOC), 10.0)
+    np.testing.assert_allclose(agent.values(state, OBS, LOC, STATS), 10.0)
     _, info = agent.update_critic(state, make_batch(), KEY, "normal")
     # y = 1 + 0.9 · 10 = 10, which is 0 in the critics' units: nothing is left to learn.
     assert float(info["critic_loss"]) == pytest.approx(0.0, abs=1e-10)
     assert float(info["q"]) == pytest.approx(10.0)
+
+
+def test_critics_measure_residuals_in_units_no_smaller_than_the_smallest():
+    """σ0 is 0.2 here; the critics see distances in units of 2."""
+    agent = other_agent(critic_residuals=True, min_unit=2.0)
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    wide = STATS._replace(scale=np.maximum(STATS.scale, np.float32(2.0)))
+    expected = np.asarray(state.critic(OBS, LOC + np.float32(0.3), wide)).min(0)
+    found = agent.values(state, OBS, LOC + np.float32(0.3), STATS)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

@@ -168,6 +168,16 @@ def test_tuned_temperature_moves_towards_its_target():
     assert float(after.log_temperature) < float(state.log_temperature)
 
 
+def test_the_target_kl_grows_with_the_number_of_actions():
+    def target(family="normal", **settings):
+        return KLActorCritic(**settings).kl_target(ACTION_DIM, family)
+
+    assert target(target_kl_per_action=0.03) == pytest.approx(0.18)
+    assert target(target_kl_per_action=0.03, target_kl=1.0) == 1.0
+    assert target() == 6.0
+    assert target("uniform") == pytest.approx(6 + 6 * np.log(2))
+
+
 @pytest.mark.parametrize(("given", "step"), [(None, 3e-4), (0.02, 0.02)])
 def test_tuned_temperature_has_a_step_size_of_its_own(given, step):
     settings = {"tune_temperature": True, "target_kl": 1e6}

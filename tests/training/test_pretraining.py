@@ -26,6 +26,17 @@ def test_the_policy_and_its_average_begin_in_the_units_of_the_demonstrations():
     np.testing.assert_array_equal(state.policy.trunk.weights[0], plain.policy.trunk.weights[0])
 
 
+def test_critics_of_residuals_begin_in_the_units_of_the_demonstrations():
+    demos = recorded()
+    agent = replace(AGENT, critic_residuals=True)
+    state = fresh_state(make_problem(demos=demos), agent, 0)
+    shown = np.concatenate([episode.observations[:-1] for episode in demos])
+    for critic in (state.critic, state.target_critic):
+        np.testing.assert_allclose(critic.obs_units[0], shown.mean(0), atol=1e-5)
+    assert state.policy.trunk.units == ()
+    assert fresh_state(make_problem(demos=demos), AGENT, 0).critic.obs_units == ()
+
+
 def test_units_stay_as_they_were_while_the_policy_learns(tmp_path):
     demos = recorded()
     schedule = replace(SCHEDULE, pretrain_epochs=2)

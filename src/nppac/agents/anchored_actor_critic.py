@@ -89,7 +89,7 @@ class Anchored(KLActorCritic):
         reference = self.with_unit(reference)
         keys = jax.random.split(key, self.candidates)
         draws = [super(Anchored, self).sample(state, obs, reference, k) for k in keys]
-        return self.best(state, obs, draws)
+        return self.best(state, obs, reference, draws)
 
     def mode(
         self, state: KLActorCriticState, obs: Obs, reference: ReferenceStats | None
@@ -106,7 +106,7 @@ class Anchored(KLActorCritic):
             return sample(obs, reference)
 
         mean = self.searching(state.policy.condition_on(reference).mode(obs), obs, reference)
-        return self.best(state, obs, [mean, *(draw(key) for key in keys)])
+        return self.best(state, obs, reference, [mean, *(draw(key) for key in keys)])
 
     def act_with_log_ratio(
         self,
@@ -127,10 +127,17 @@ class Anchored(KLActorCritic):
             return stats
         return stats._replace(scale=jnp.maximum(stats.scale, self.min_unit))
 
-    def best(self, state: KLActorCriticState, obs: Obs, actions: Sequence[Actions]) -> Actions:
+    def best(
+        self,
+        state: KLActorCriticState,
+        obs: Obs,
+        reference: ReferenceStats,
+        actions: Sequence[Actions],
+    ) -> Actions:
         """At each state the action with the largest minimum over the critics."""
         if len(actions) == 1:
             return actions[0]
-        values = jnp.stack([jnp.min(state.critic(obs, action), axis=0) for action in actions])
+        judged = [self.judge(state.critic, obs, action, reference) for action in actions]
+        values = jnp.stack([jnp.min(q, axis=0) for q in judged])
         chosen = jnp.argmax(values, axis=0)
         return jnp.take_along_axis(jnp.stack(actions), chosen[None, ..., None], axis=0)[0]

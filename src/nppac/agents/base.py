@@ -106,12 +106,10 @@ class CalibratedAgent(Protocol):
 
 @runtime_checkable
 class StandardisingAgent(Protocol):
-    """A method whose policy may see observations in the demonstrations' units."""
-
-    standardise_obs: bool
+    """A method whose networks may see observations in the demonstrations' units."""
 
     def with_obs_units(self, state: State, obs: np.ndarray) -> State:
-        """A fresh state whose policy standardises observations as these need it."""
+        """A fresh state whose networks see observations in the units of these, where asked to."""
         ...
 
 

@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.kl_estimates import KLEstimate, draw_with_kl
@@ -27,7 +28,17 @@ from nppac.agents.common.temperature import TemperedActorCritic
 from nppac.agents.replay import Replay
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
-from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
+from nppac.nn.standardise import fit_standardiser
+from nppac.types import (
+    Actions,
+    Batch,
+    DemoBatch,
+    Family,
+    Obs,
+    ReferenceStats,
+    Scalar,
+    Values,
+)
 from nppac.utils.errors import UserError
 from nppac.utils.settings import NaturalNumber, ProperFraction, Several, settings
 
@@ -61,6 +72,9 @@ class KLActorCritic(TemperedActorCritic):
     """Fraction of each minibatch that is drawn from the demonstrations, which then need rewards."""
     normalise_values: bool = False
     """Give the critics outputs of order ten; Adam would take long to reach values of 1,000."""
+    critic_residuals: bool = False
+    """Show the critics observations in the demonstrations' units, and with each action its distance
+    from the reference's mean in units of the reference's scale."""
     critic_warmup_updates: NaturalNumber = 0
     """Number of first updates in which only the critics learn."""
 
@@ -85,6 +99,30 @@ class KLActorCritic(TemperedActorCritic):
             value_shift=jnp.float32(0.0),
             value_scale=jnp.float32(1.0),
         )
+
+    def make_critic(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> CriticEnsemble:
+        """Fresh critics, of residuals where asked for."""
+        sizes = self.num_qs, obs_dim, action_dim, self.critic_hidden
+        views = self.layer_norm, self.clip_actions, self.critic_residuals
+        return CriticEnsemble(key, *sizes, *views)
+
+    def judge(
+        self, critic: CriticEnsemble, obs: Obs, action: Actions, reference: ReferenceStats
+    ) -> Float[Array, "n *batch"]:
+        """Every critic's value of an action, which they may see relative to the reference."""
+        return critic(obs, action, self.with_unit(reference))
+
+    def with_unit(self, stats: ReferenceStats) -> ReferenceStats:
+        """The reference with the scale that residuals are measured in."""
+        return stats
+
+    def with_obs_units(self, state: KLActorCriticState, obs: np.ndarray) -> KLActorCriticState:
+        """A fresh state whose networks see observations in the units of these, where asked to."""
+        state = super().with_obs_units(state, obs)
+        if not self.critic_residuals:
+            return state
+        critic = state.critic.with_units(fit_standardiser(obs))
+        return state._replace(critic=critic, target_critic=jax.tree.map(jnp.copy, critic))
 
     def calibrated(self, state: KLActorCriticState, replay: Replay) -> KLActorCriticState:
         """Before the first update: the units of the critics, from the returns in the replay."""
@@ -142,7 +180,7 @@ class KLActorCritic(TemperedActorCritic):
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
         judges = state.target_critic.random_members(jax.random.fold_in(key, 0), self.num_min_qs)
-        next_q = judges(batch.next_obs, next_action)
+        next_q = self.judge(judges, batch.next_obs, next_action, batch.next_reference)
         next_q = in_reward_units(state, jnp.min(next_q, axis=0))
         weight = self.weight(state, next_q)
         outcome = batch.reward, batch.discount_mask, next_q, next_log_ratio
@@ -151,9 +189,12 @@ class KLActorCritic(TemperedActorCritic):
         info["q"] = state.value_shift + state.value_scale * info["q"]
         return state, {**info, "penalty_per_step": jnp.mean(weight * next_log_ratio)}
 
-    def values(self, state: KLActorCriticState, obs: Obs, action: Actions) -> Values:
+    def values(
+        self, state: KLActorCriticState, obs: Obs, action: Actions, reference: ReferenceStats
+    ) -> Values:
         """min_i Q_θi(s, a) in the rewards' units."""
-        return in_reward_units(state, jnp.min(state.critic(obs, action), axis=0))
+        q = self.judge(state.critic, obs, action, reference)
+        return in_reward_units(state, jnp.min(q, axis=0))
 
     def update_policy(
         self,
@@ -170,7 +211,8 @@ class KLActorCritic(TemperedActorCritic):
             action, log_ratio = self.act_with_log_ratio(
                 policy, batch.obs, batch.reference, key, family
             )
-            q = in_reward_units(state, combine(state.critic(batch.obs, action), axis=0))
+            q = self.judge(state.critic, batch.obs, action, batch.reference)
+            q = in_reward_units(state, combine(q, axis=0))
             value = policy_loss(q, log_ratio, self.weight(state, q))
             return value + extra_loss(policy, state.critic), log_ratio
 

@@ -6,16 +6,24 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.mlp import MLP
-from nppac.types import Actions, Obs
+from nppac.nn.standardise import Standardiser
+from nppac.nn.units import FURTHEST, InputUnits, in_units, neutral_units, units_from
+from nppac.types import Actions, Obs, ReferenceStats
 
 CRITIC_LAST_BOUND = 3e-3
 
 
 class CriticEnsemble(eqx.Module):
-    """n independent critics Q_θ(s, a), their weights stacked in one network."""
+    """n independent critics Q_θ(s, a), their weights stacked in one network.
+
+    With `residuals` they also see (a - μ0(s)) / σ0(s), where an action lies within the reference's
+    density. Where σ0 is 0.02 of the box, the action alone hardly tells two of them apart.
+    """
 
     members: MLP
+    obs_units: InputUnits
     clip_actions: bool = eqx.field(static=True)
+    residuals: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -26,18 +34,30 @@ class CriticEnsemble(eqx.Module):
         hidden: tuple[int, ...],
         layer_norm: bool = False,
         clip_actions: bool = False,
+        residuals: bool = False,
     ) -> None:
         def member(k: PRNGKeyArray) -> MLP:
-            inputs = obs_dim + action_dim
+            inputs = obs_dim + action_dim * (2 if residuals else 1)
             return MLP(k, inputs, hidden, 1, CRITIC_LAST_BOUND, layer_norm=layer_norm)
 
         self.members = jax.vmap(member)(jax.random.split(key, n))
+        self.obs_units = neutral_units(obs_dim) if residuals else ()
         self.clip_actions = clip_actions
+        self.residuals = residuals
 
-    def __call__(self, obs: Obs, action: Actions) -> Float[Array, "n *batch"]:
+    def with_units(self, units: Standardiser) -> "CriticEnsemble":
+        """The same critics, which see observations in these units."""
+        return eqx.tree_at(lambda critic: critic.obs_units, self, units_from(units))
+
+    def __call__(
+        self, obs: Obs, action: Actions, reference: ReferenceStats | None = None
+    ) -> Float[Array, "n *batch"]:
         """Values of every member; with `clip_actions` of the action that the environment takes."""
         action = jnp.clip(action, -1.0, 1.0) if self.clip_actions else action
-        inputs = jnp.concatenate([obs, action], axis=-1)
+        inputs = [in_units(jnp.asarray(obs), self.obs_units), action]
+        if self.residuals:
+            inputs.append(_residual(action, reference))
+        inputs = jnp.concatenate(inputs, axis=-1)
         if self.members.norms or len(self.members.weights) == 1:
             return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
         return self._side_by_side(inputs)
@@ -48,7 +68,8 @@ class CriticEnsemble(eqx.Module):
         if count in (None, n):
             return self
         chosen = jax.random.choice(key, n, (count,), replace=False)
-        return jax.tree.map(lambda stacked: stacked[chosen], self)
+        members = jax.tree.map(lambda stacked: stacked[chosen], self.members)
+        return eqx.tree_at(lambda critic: critic.members, self, members)
 
     def _side_by_side(self, inputs: Float[Array, "*batch i"]) -> Float[Array, "n *batch"]:
         """Values of members without layer normalisation, one matrix product per member and layer.
@@ -66,3 +87,10 @@ class CriticEnsemble(eqx.Module):
                 x = activation(x) @ weight[i] + bias[i]
             values.append(x[..., 0])
         return jnp.stack(values)
+
+
+def _residual(action: Actions, reference: ReferenceStats | None) -> Actions:
+    """(a - μ0(s)) / σ0(s), no further than what a network can use."""
+    if reference is None:
+        raise ValueError("critics of residuals need the reference's statistics")
+    return jnp.clip((action - reference.loc) / reference.scale, -FURTHEST, FURTHEST)

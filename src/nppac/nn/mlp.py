@@ -10,18 +10,14 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.standardise import Standardiser
+from nppac.nn.units import InputUnits, in_units, neutral_units, units_from
 from nppac.types import AnyArray
 
 HIDDEN_BIAS = 0.1
 LAYER_NORM_EPSILON = 1e-6
-FURTHEST = 10.0
-"""Largest standardised input: what hardly varies in the data would be huge elsewhere."""
-UNBOUNDED = 1e30
-"""Largest input of a network that was given no units: there nothing may be cut."""
 
 
 class MLP(eqx.Module):
@@ -35,7 +31,7 @@ class MLP(eqx.Module):
     weights: tuple[Float[Array, "i j"], ...]
     biases: tuple[Float[Array, " j"], ...]
     norms: tuple[tuple[Float[Array, " j"], Float[Array, " j"]], ...]
-    units: tuple[Float[Array, " i"], ...]
+    units: InputUnits
     activation: Callable[[Array], Array] = eqx.field(static=True)
 
     def __init__(
@@ -52,19 +48,13 @@ class MLP(eqx.Module):
     ) -> None:
         self.activation = activation
         self.norms = tuple((jnp.ones(w), jnp.zeros(w)) for w in hidden) if layer_norm else ()
-        neutral = jnp.zeros(inputs), jnp.ones(inputs), jnp.full(inputs, UNBOUNDED)
-        self.units = neutral if standardise else ()
+        self.units = neutral_units(inputs) if standardise else ()
         bounds = (*(width**-0.5 for width in hidden), last)
         self.weights, self.biases = _drawn(key, (inputs, *hidden, outputs), bounds)
 
     def __call__(self, x: Float[AnyArray, "*batch i"]) -> Float[Array, "*batch j"]:
         """Apply the layers to a single input or to a batch."""
-        x = jnp.asarray(x)
-        if self.units:
-            centre, spread, furthest = map(jax.lax.stop_gradient, self.units)
-            if x.shape[-1:] != centre.shape:  # a single input would be repeated for all units
-                raise TypeError(f"{x.shape[-1:]} inputs for a network of {centre.shape}")
-            x = jnp.clip((x - centre) / spread, -furthest, furthest)
+        x = in_units(jnp.asarray(x), self.units)
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias
@@ -77,9 +67,7 @@ class MLP(eqx.Module):
 
     def with_units(self, units: Standardiser) -> "MLP":
         """The same network, which sees its inputs in these units."""
-        furthest = np.full_like(units.centre, FURTHEST)
-        constants = tuple(jnp.asarray(value, jnp.float32) for value in (*units, furthest))
-        return eqx.tree_at(lambda network: network.units, self, constants)
+        return eqx.tree_at(lambda network: network.units, self, units_from(units))
 
 
 @partial(jax.jit, static_argnames=("sizes", "bounds"))

@@ -22,13 +22,14 @@ OFFLINE_ROUND = 1_000
 
 
 def fresh_state(problem: Problem, agent: Agent, seed: int) -> State:
-    """Fresh networks; where the agent wants it, the policy sees the demonstrations' units.
+    """Fresh networks; where the agent wants it, they see the demonstrations' units.
 
-    Without demonstrations, as with a reference of the user's own, it sees observations as they are.
+    Without demonstrations, as with a reference of the user's own, they see observations as they
+    are.
     """
     sizes = problem.obs_dim, problem.action_dim
     state = agent.init(random_stream(seed, "init"), *sizes)
-    if not isinstance(agent, StandardisingAgent) or not (agent.standardise_obs and problem.demos):
+    if not isinstance(agent, StandardisingAgent) or not problem.demos:
         return state
     return agent.with_obs_units(state, _shown_states(problem))
 

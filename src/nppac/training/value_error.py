@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from nppac.agents.base import State
 from nppac.agents.common.returns import lambda_returns
-from nppac.types import Actions, Batch, Obs, Scalar, Values
+from nppac.types import Actions, Batch, Obs, ReferenceStats, Scalar, Values
 
 
 @runtime_checkable
@@ -17,7 +17,7 @@ class ValuedAgent(Protocol):
 
     discount: float
 
-    def values(self, state: State, obs: Obs, action: Actions) -> Values:
+    def values(self, state: State, obs: Obs, action: Actions, reference: ReferenceStats) -> Values:
         """Q(s, a) in the rewards' units."""
         ...
 
@@ -38,7 +38,7 @@ def value_error(agent: object, state: State, batch: Batch) -> dict[str, float]:
 
 @partial(jax.jit, static_argnames="agent")
 def _value_error(agent: ValuedAgent, state: State, batch: Batch) -> dict[str, Scalar]:
-    q = jnp.asarray(agent.values(state, batch.obs, batch.action))
+    q = jnp.asarray(agent.values(state, batch.obs, batch.action, batch.reference))
     cut = batch.episode_end * batch.discount_mask
     # At a cut the return is the critics' own value, so that no error is counted there.
     reward = jnp.where(cut > 0, q, batch.reward)

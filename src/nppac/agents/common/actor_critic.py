@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info, State
 from nppac.agents.common.losses import critic_loss
@@ -24,7 +24,16 @@ from nppac.agents.common.optimise import (
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, make_policy
 from nppac.nn.standardise import fit_standardiser
-from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
+from nppac.types import (
+    Actions,
+    Batch,
+    DemoBatch,
+    Family,
+    Obs,
+    ReferenceStats,
+    Scalar,
+    Values,
+)
 from nppac.utils.errors import UserError
 from nppac.utils.settings import (
     Fraction,
@@ -114,8 +123,7 @@ class ActorCritic(ABC):
         """Fresh networks; the target critics start as a copy of the critics (Algorithm 1)."""
         policy_key, critic_key = jax.random.split(key)
         policy = self.make_policy(policy_key, obs_dim, action_dim)
-        sizes = self.num_qs, obs_dim, action_dim, self.critic_hidden
-        critic = CriticEnsemble(critic_key, *sizes, self.layer_norm, self.clip_actions)
+        critic = self.make_critic(critic_key, obs_dim, action_dim)
         return Networks(
             policy=policy,
             critic=critic,
@@ -129,8 +137,21 @@ class ActorCritic(ABC):
         sizes = obs_dim, action_dim, self.policy_hidden
         return make_policy(key, self.head, *sizes, standardise=self.standardise_obs)
 
+    def make_critic(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> CriticEnsemble:
+        """Fresh critics."""
+        sizes = self.num_qs, obs_dim, action_dim, self.critic_hidden
+        return CriticEnsemble(key, *sizes, self.layer_norm, self.clip_actions)
+
+    def judge(
+        self, critic: CriticEnsemble, obs: Obs, action: Actions, reference: ReferenceStats
+    ) -> Float[Array, "n *batch"]:
+        """Every critic's value of an action."""
+        return critic(obs, action)
+
     def with_obs_units(self, state: State, obs: np.ndarray) -> State:
-        """A fresh state whose policy standardises observations as these need it."""
+        """A fresh state whose networks see observations in the units of these, where asked to."""
+        if not self.standardise_obs:
+            return state
         trunk = state.policy.trunk.with_units(fit_standardiser(obs))
         policy = eqx.tree_at(lambda p: p.trunk, state.policy, trunk)
         optimiser = init_optimiser(self.policy_optimiser(), policy)  # it may hold an average
@@ -140,7 +161,7 @@ class ActorCritic(ABC):
         """One step of every critic towards the target, then of the target critics."""
 
         def loss(critic: CriticEnsemble) -> tuple[Scalar, Scalar]:
-            q = critic(batch.obs, batch.action)
+            q = self.judge(critic, batch.obs, batch.action, batch.reference)
             return critic_loss(q, target), jnp.mean(q)
 
         (value, q_mean), gradient = jax.value_and_grad(loss, has_aux=True)(state.critic)

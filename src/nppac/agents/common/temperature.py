@@ -26,7 +26,10 @@ class TemperedActorCritic(SearchingActorCritic):
     temperature_learning_rate: Positive | None = None
     """Adam's step size for a tuned α; by default `learning_rate`."""
     target_kl: Finite | None = None
-    """Target KL of a tuned α; by default it follows from `entropy_target`, as in SAC."""
+    """Target KL of a tuned α; by default `target_kl_per_action` for each action dimension."""
+    target_kl_per_action: Finite | None = None
+    """The same for each action dimension; by default it follows from `entropy_target`, as in
+    SAC."""
     entropy_target: Finite = -1.0
     """Target entropy of a tuned α, in nats per action dimension."""
 
@@ -47,14 +50,20 @@ class TemperedActorCritic(SearchingActorCritic):
         """One step of α towards the target KL, if α is tuned."""
         if not self.tune_temperature:
             return state
-        target_kl = self.target_kl
-        if target_kl is None:
-            # SAC's target log π = d is a log-ratio of d + d ln 2 against the uniform reference.
-            target_kl = action_dim * (
-                -self.entropy_target + (LOG_2 if family == "uniform" else 0.0)
-            )
+        target_kl = self.kl_target(action_dim, family)
         gradient = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
         log_temperature, optimiser = apply_gradient(
             self.temperature_adam(), state.log_temperature, gradient, state.temperature_optimiser
         )
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
+
+    def kl_target(self, action_dim: int, family: Family) -> float:
+        """The KL that a tuned α holds.
+
+        SAC's target log π = d is a log-ratio of d + d ln 2 against the uniform reference.
+        """
+        if self.target_kl is not None:
+            return self.target_kl
+        if self.target_kl_per_action is not None:
+            return action_dim * self.target_kl_per_action
+        return action_dim * (-self.entropy_target + (LOG_2 if family == "uniform" else 0.0))
