@@ -48,6 +48,7 @@ PLAIN: dict[str, object] = {
 OWN: dict[str, dict[str, object]] = {
     "nppac": PLAIN,
     "nppac-anchored": {
+        "tune_temperature": False,  # one swing makes a poor reference, and the policy must leave it
         "temperature": 0.1,
         "temperature_in_q_units": False,
         "critic_warmup_updates": 1_000,

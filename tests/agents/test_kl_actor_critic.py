@@ -172,8 +172,8 @@ def test_the_target_kl_grows_with_the_number_of_actions():
     def target(family="normal", **settings):
         return KLActorCritic(**settings).kl_target(ACTION_DIM, family)
 
-    assert target(target_kl_per_action=0.03) == pytest.approx(0.18)
-    assert target(target_kl_per_action=0.03, target_kl=1.0) == 1.0
+    assert target(target_kl_per_root_action=0.1) == pytest.approx(0.1 * np.sqrt(6))
+    assert target(target_kl_per_root_action=0.1, target_kl=1.0) == 1.0
     assert target() == 6.0
     assert target("uniform") == pytest.approx(6 + 6 * np.log(2))
 

@@ -113,9 +113,10 @@ def test_critics_of_residuals_see_actions_within_the_reference_by_hand(layer_nor
     obs, action = np.float32([[3.0, 0.0, 5.0]]), np.float32([[0.4, 2.0]])
     reference = ReferenceStats(np.float32([[0.3, 0.5]]), np.float32([[0.05, 0.01]]))
     units = Standardiser(np.float64([1.0, 0.0, 0.0]), np.float64([2.0, 1.0, 0.1]))
-    critic = critic.with_units(units)
-    # (3 - 1) / 2, 0, 50 cut at 10; the actions in the box; (0.4 - 0.3) / 0.05, 50 cut at 10.
-    inputs = np.float32([[1.0, 0.0, 10.0, 0.4, 1.0, 2.0, 10.0]])
+    critic = critic.with_units(units, np.float64([0.1, 0.001]))
+    # (3 - 1) / 2, 0, 50 cut at 10; the actions in the box; (0.4 - 0.3) / 0.1 for σ0 = 0.05 is too
+    # small, 50 cut at 10.
+    inputs = np.float32([[1.0, 0.0, 10.0, 0.4, 1.0, 1.0, 10.0]])
     members = jax.tree.map(np.asarray, critic.members)
     for i, value in enumerate(np.asarray(called(critic, obs, action, reference))):
         member = jax.tree.map(lambda stacked, i=i: stacked[i], members)

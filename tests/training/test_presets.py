@@ -140,8 +140,8 @@ def test_the_anchored_settings(task):
     assert agent.clip_actions
     assert agent.normalise_values
     assert not agent.backup_kl
-    assert agent.min_unit == 0.05  # a demonstrator without noise leaves no other
-    assert (agent.tune_temperature, agent.target_kl_per_action) == (True, 0.03)
+    assert agent.min_unit_ratio == 0.1  # a demonstrator without noise leaves no other
+    assert (agent.tune_temperature, agent.target_kl_per_root_action) == (True, 0.1)
     assert (agent.critic_warmup_updates, agent.policy_ema_updates) == (1_000, 2_000)
     assert (schedule.steps, schedule.batch_size) == (50_000, 128)
     assert (gp.variance, gp.neighbours) == ("neighbours", 64)

@@ -6,8 +6,10 @@ taught has to be learned again. The critics learn first, while the policy does n
 
 from collections.abc import Sequence
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
@@ -15,7 +17,7 @@ from nppac.agents.common.kl_estimates import KLEstimate
 from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.sampling import state_key
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.nn.policies import HeadName, Policy, make_policy
+from nppac.nn.policies import AnchoredPolicy, HeadName, Policy, at_least, make_policy
 from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import NonNegative, Positive, Several, Size, settings
@@ -43,6 +45,8 @@ class Anchored(KLActorCritic):
     min_unit: NonNegative = 0.0
     """Smallest unit of corrections, noise and penalty, in units of the action; a demonstrator
     without noise would leave none."""
+    min_unit_ratio: NonNegative = 0.0
+    """The same as a fraction of the standard deviation of the demonstrated actions, for each."""
     n_step: Size = 1
     """Steps of reward in the critics' target before it bootstraps."""
     candidates: Several = 1
@@ -52,6 +56,10 @@ class Anchored(KLActorCritic):
         super().__post_init__()
         if self.n_step > 1 and self.discount == 0:
             raise UserError("'discount' is 0; with 'n_step' above 1 it must be greater than 0.")
+        if self.min_unit_ratio and self.weight_decay:
+            raise UserError(
+                "'weight_decay' would shrink the smallest units. Give 0, or no 'min_unit_ratio'."
+            )
 
     def batch_spec(self, batch_size: int) -> BatchSpec:
         """Minibatches, with n-step outcomes if `n_step` is above 1."""
@@ -64,7 +72,23 @@ class Anchored(KLActorCritic):
         """A policy whose correction is nearly zero everywhere."""
         sizes = obs_dim, action_dim, self.policy_hidden
         settings = self.noise_ratio, self.max_correction, self.standardise_obs
-        return make_policy(key, self.head, *sizes, *settings)
+        return make_policy(key, self.head, *sizes, *settings, self.min_unit_ratio > 0.0)
+
+    def with_demo_units(
+        self, state: KLActorCriticState, obs: np.ndarray, actions: np.ndarray
+    ) -> KLActorCriticState:
+        """A fresh state whose networks measure in the units of these, where asked to."""
+        state = super().with_demo_units(state, obs, actions)
+        if not self.min_unit_ratio:
+            return state
+        smallest = (jnp.asarray(self.smallest_units(actions), jnp.float32),)
+        return self.with_policy(
+            state, eqx.tree_at(lambda policy: policy.smallest, state.policy, smallest)
+        )
+
+    def smallest_units(self, actions: np.ndarray) -> np.ndarray:
+        """`min_unit_ratio` of the standard deviation of each demonstrated action."""
+        return self.min_unit_ratio * np.std(actions, axis=0, dtype=np.float64)
 
     def update_critic(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
@@ -116,8 +140,11 @@ class Anchored(KLActorCritic):
         key: PRNGKeyArray,
         family: Family,
     ) -> tuple[Actions, Values]:
-        """An action and the penalty, in units no smaller than `min_unit`."""
-        return super().act_with_log_ratio(policy, obs, self.with_unit(stats), key, family)
+        """An action and the penalty, in units no smaller than the smallest."""
+        stats = self.with_unit(stats)
+        if isinstance(policy, AnchoredPolicy):
+            stats = at_least(stats, policy.smallest)
+        return super().act_with_log_ratio(policy, obs, stats, key, family)
 
     def with_unit(self, stats: ReferenceStats | None) -> ReferenceStats:
         """The reference with a scale of at least `min_unit`."""

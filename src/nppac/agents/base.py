@@ -106,10 +106,10 @@ class CalibratedAgent(Protocol):
 
 @runtime_checkable
 class StandardisingAgent(Protocol):
-    """A method whose networks may see observations in the demonstrations' units."""
+    """A method whose networks may see the world in the demonstrations' units."""
 
-    def with_obs_units(self, state: State, obs: np.ndarray) -> State:
-        """A fresh state whose networks see observations in the units of these, where asked to."""
+    def with_demo_units(self, state: State, obs: np.ndarray, actions: np.ndarray) -> State:
+        """A fresh state whose networks measure in the units of these, where asked to."""
         ...
 
 

@@ -116,13 +116,19 @@ class KLActorCritic(TemperedActorCritic):
         """The reference with the scale that residuals are measured in."""
         return stats
 
-    def with_obs_units(self, state: KLActorCriticState, obs: np.ndarray) -> KLActorCriticState:
-        """A fresh state whose networks see observations in the units of these, where asked to."""
-        state = super().with_obs_units(state, obs)
+    def with_demo_units(
+        self, state: KLActorCriticState, obs: np.ndarray, actions: np.ndarray
+    ) -> KLActorCriticState:
+        """A fresh state whose networks measure in the units of these, where asked to."""
+        state = super().with_demo_units(state, obs, actions)
         if not self.critic_residuals:
             return state
-        critic = state.critic.with_units(fit_standardiser(obs))
+        critic = state.critic.with_units(fit_standardiser(obs), self.smallest_units(actions))
         return state._replace(critic=critic, target_critic=jax.tree.map(jnp.copy, critic))
+
+    def smallest_units(self, actions: np.ndarray) -> np.ndarray:
+        """The smallest scale of each action in which residuals are measured."""
+        return np.zeros(actions.shape[-1])
 
     def calibrated(self, state: KLActorCriticState, replay: Replay) -> KLActorCriticState:
         """Before the first update: the units of the critics, from the returns in the replay."""

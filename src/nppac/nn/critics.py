@@ -3,9 +3,11 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.mlp import MLP
+from nppac.nn.policies import at_least
 from nppac.nn.standardise import Standardiser
 from nppac.nn.units import FURTHEST, InputUnits, in_units, neutral_units, units_from
 from nppac.types import Actions, Obs, ReferenceStats
@@ -22,6 +24,8 @@ class CriticEnsemble(eqx.Module):
 
     members: MLP
     obs_units: InputUnits
+    smallest: tuple[Float[Array, " d"], ...]
+    """With residuals, the smallest σ0 of each action."""
     clip_actions: bool = eqx.field(static=True)
     residuals: bool = eqx.field(static=True)
 
@@ -42,12 +46,16 @@ class CriticEnsemble(eqx.Module):
 
         self.members = jax.vmap(member)(jax.random.split(key, n))
         self.obs_units = neutral_units(obs_dim) if residuals else ()
+        self.smallest = (jnp.zeros(action_dim),) if residuals else ()
         self.clip_actions = clip_actions
         self.residuals = residuals
 
-    def with_units(self, units: Standardiser) -> "CriticEnsemble":
-        """The same critics, which see observations in these units."""
-        return eqx.tree_at(lambda critic: critic.obs_units, self, units_from(units))
+    def with_units(
+        self, units: Standardiser, smallest: Float[np.ndarray, " d"]
+    ) -> "CriticEnsemble":
+        """The same critics, with these units of observations and these smallest σ0."""
+        known = units_from(units), (jnp.asarray(smallest, jnp.float32),)
+        return eqx.tree_at(lambda critic: (critic.obs_units, critic.smallest), self, known)
 
     def __call__(
         self, obs: Obs, action: Actions, reference: ReferenceStats | None = None
@@ -56,7 +64,7 @@ class CriticEnsemble(eqx.Module):
         action = jnp.clip(action, -1.0, 1.0) if self.clip_actions else action
         inputs = [in_units(jnp.asarray(obs), self.obs_units), action]
         if self.residuals:
-            inputs.append(_residual(action, reference))
+            inputs.append(_residual(action, reference, self.smallest))
         inputs = jnp.concatenate(inputs, axis=-1)
         if self.members.norms or len(self.members.weights) == 1:
             return jax.vmap(lambda member: member(inputs))(self.members)[..., 0]
@@ -89,8 +97,13 @@ class CriticEnsemble(eqx.Module):
         return jnp.stack(values)
 
 
-def _residual(action: Actions, reference: ReferenceStats | None) -> Actions:
+def _residual(
+    action: Actions,
+    reference: ReferenceStats | None,
+    smallest: tuple[Float[Array, " d"], ...],
+) -> Actions:
     """(a - μ0(s)) / σ0(s), no further than what a network can use."""
     if reference is None:
         raise ValueError("critics of residuals need the reference's statistics")
-    return jnp.clip((action - reference.loc) / reference.scale, -FURTHEST, FURTHEST)
+    loc, scale = at_least(reference, smallest)
+    return jnp.clip((action - loc) / scale, -FURTHEST, FURTHEST)

@@ -140,17 +140,21 @@ class AnchoredPolicy(GaussianPolicy):
     """N(μ0(s) + σ0(s) f(s), (c σ0(s))²): a correction f to the reference, in units of its scale.
 
     c is `noise_ratio`. |f| is bounded by `max_correction`. f starts near zero, so that the mean of
-    the initial policy is the reference's.
+    the initial policy is the reference's. `smallest` holds the smallest σ0 of each action, which
+    nobody trains; it is empty where there is none.
     """
 
     trunk: MLP
     noise_ratio: float = eqx.field(static=True)
     max_correction: float = eqx.field(static=True)
+    smallest: tuple[Float[Array, " d"], ...] = ()
     anchor: ReferenceStats | None = None
 
     def condition_on(self, reference: ReferenceStats | None) -> "AnchoredPolicy":
         """The policy at states where the reference has these statistics."""
-        return AnchoredPolicy(self.trunk, self.noise_ratio, self.max_correction, reference)
+        anchor = None if reference is None else at_least(reference, self.smallest)
+        settings = self.noise_ratio, self.max_correction, self.smallest
+        return AnchoredPolicy(self.trunk, *settings, anchor)
 
     def correction(self, obs: Obs) -> Actions:
         """f(s) = ρ tanh(g(s) / ρ), with ρ the largest correction and g the network."""
@@ -176,6 +180,14 @@ class LinearPolicy(GaussianPolicy):
         return loc, jnp.broadcast_to(jnp.exp(self.log_scale), loc.shape)
 
 
+def at_least(reference: ReferenceStats, smallest: tuple[Float[Array, " d"], ...]) -> ReferenceStats:
+    """The reference with no scale below the smallest of its action."""
+    if not smallest:
+        return reference
+    scale = jnp.maximum(reference.scale, jax.lax.stop_gradient(smallest[0]))
+    return reference._replace(scale=scale)
+
+
 def make_policy(
     key: PRNGKeyArray,
     head: HeadName,
@@ -185,12 +197,14 @@ def make_policy(
     noise_ratio: float = 0.5,
     max_correction: float = 1.0,
     standardise: bool = False,
+    floored: bool = False,
 ) -> Policy:
-    """A fresh policy with the named head; noise and correction are for the anchored one."""
+    """A fresh policy with the named head; noise, correction and floor are for the anchored one."""
     outputs = action_dim if head in ("constant_scale", "anchored") else 2 * action_dim
     trunk = MLP(key, obs_dim, hidden, outputs, POLICY_LAST_BOUND, standardise=standardise)
     if head == "anchored":
-        return AnchoredPolicy(trunk, noise_ratio, max_correction)
+        smallest = (jnp.zeros(action_dim),) if floored else ()
+        return AnchoredPolicy(trunk, noise_ratio, max_correction, smallest)
     if head == "constant_scale":
         return ConstantScalePolicy(trunk, jnp.zeros(action_dim))
     return TanhNormalPolicy(trunk) if head == "tanh_normal" else NormalPolicy(trunk)

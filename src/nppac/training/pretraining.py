@@ -31,7 +31,8 @@ def fresh_state(problem: Problem, agent: Agent, seed: int) -> State:
     state = agent.init(random_stream(seed, "init"), *sizes)
     if not isinstance(agent, StandardisingAgent) or not problem.demos:
         return state
-    return agent.with_obs_units(state, _shown_states(problem))
+    actions = np.concatenate([episode.actions for episode in problem.demos])
+    return agent.with_demo_units(state, _shown_states(problem), actions)
 
 
 def demo_transitions(problem: Problem, agent: Agent, schedule: Schedule) -> Replay | None:

@@ -118,7 +118,12 @@ def test_values_are_measured_by_the_returns_of_the_first_episodes():
     # Cut short and continued with the mean reward, 2, for ever, worth 4: G = (0 + 6/2, 4 + 4/2).
     shift, scale = value_units(filled_replay([0, 4], [1, 1], [0, 1]), 0.5)
     assert float(shift) == pytest.approx(4.5)
-    assert float(scale) == pytest.approx(0.1 * 1.5)
+    assert float(scale) == pytest.approx(0.3 * 4)  # at least 0.3 of the largest reward
+    # 40 steps at a discount of 0.99: returns that vary by far more than a reward.
+    rows = [1] * 40, [1] * 39 + [0], [0] * 39 + [1]
+    _, scale = value_units(filled_replay(*rows, capacity=64), 0.99)
+    returns = [100 * (1 - 0.99**n) for n in range(1, 41)]
+    assert float(scale) == pytest.approx(0.1 * np.std(returns), rel=1e-4)
 
 
 def test_without_rewards_values_keep_their_unit():

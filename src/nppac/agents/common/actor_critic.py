@@ -148,13 +148,16 @@ class ActorCritic(ABC):
         """Every critic's value of an action."""
         return critic(obs, action)
 
-    def with_obs_units(self, state: State, obs: np.ndarray) -> State:
-        """A fresh state whose networks see observations in the units of these, where asked to."""
+    def with_demo_units(self, state: State, obs: np.ndarray, actions: np.ndarray) -> State:
+        """A fresh state whose policy sees observations in the units of these, where asked to."""
         if not self.standardise_obs:
             return state
         trunk = state.policy.trunk.with_units(fit_standardiser(obs))
-        policy = eqx.tree_at(lambda p: p.trunk, state.policy, trunk)
-        optimiser = init_optimiser(self.policy_optimiser(), policy)  # it may hold an average
+        return self.with_policy(state, eqx.tree_at(lambda p: p.trunk, state.policy, trunk))
+
+    def with_policy(self, state: State, policy: Policy) -> State:
+        """A fresh state with this policy, of which the optimiser may hold an average."""
+        optimiser = init_optimiser(self.policy_optimiser(), policy)
         return state._replace(policy=policy, policy_optimiser=optimiser)
 
     def step_critic(self, state: State, batch: Batch, target: Values) -> tuple[State, Info]:

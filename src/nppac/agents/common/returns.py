@@ -59,8 +59,9 @@ def generalised_advantage(returns: RowValues, value: RowValues) -> RowValues:
 def value_units(replay: Replay, discount: float) -> tuple[Scalar, Scalar]:
     """The mean of the discounted returns in a replay, and a tenth of their standard deviation.
 
-    An episode that was cut short is continued with the mean reward. Equal returns, as where no
-    reward has been seen, have the unit 1.
+    An episode that was cut short is continued with the mean reward. The unit is at least 0.3 of the
+    largest reward: where few rewards have been seen, returns hardly vary yet. Equal returns, as
+    where no reward has been seen, have the unit 1.
     """
     stored, weights = replay.storage, jnp.arange(replay.capacity) < replay.size
     mean_reward = jnp.average(stored.reward, weights=weights)
@@ -76,7 +77,8 @@ def value_units(replay: Replay, discount: float) -> tuple[Scalar, Scalar]:
     )
     shift = jnp.average(returns, weights=weights)
     spread = jnp.sqrt(jnp.average((returns - shift) ** 2, weights=weights))
-    return shift, jnp.where(spread > 0.0, 0.1 * spread, 1.0)
+    largest = jnp.max(jnp.where(weights, jnp.abs(stored.reward), 0.0))
+    return shift, jnp.where(spread > 0.0, jnp.maximum(0.1 * spread, 0.3 * largest), 1.0)
 
 
 def standardised(values: RowValues, weights: RowValues, epsilon: float) -> RowValues:

@@ -1,5 +1,7 @@
 """The weight α of the KL penalty: its settings, its unit, and how it is tuned."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import optax
@@ -26,10 +28,10 @@ class TemperedActorCritic(SearchingActorCritic):
     temperature_learning_rate: Positive | None = None
     """Adam's step size for a tuned α; by default `learning_rate`."""
     target_kl: Finite | None = None
-    """Target KL of a tuned α; by default `target_kl_per_action` for each action dimension."""
-    target_kl_per_action: Finite | None = None
-    """The same for each action dimension; by default it follows from `entropy_target`, as in
-    SAC."""
+    """Target KL of a tuned α; by default it follows from `target_kl_per_root_action`."""
+    target_kl_per_root_action: Finite | None = None
+    """The same over the square root of the number of actions; by default it follows from
+    `entropy_target`, as in SAC."""
     entropy_target: Finite = -1.0
     """Target entropy of a tuned α, in nats per action dimension."""
 
@@ -64,6 +66,6 @@ class TemperedActorCritic(SearchingActorCritic):
         """
         if self.target_kl is not None:
             return self.target_kl
-        if self.target_kl_per_action is not None:
-            return action_dim * self.target_kl_per_action
+        if self.target_kl_per_root_action is not None:
+            return math.sqrt(action_dim) * self.target_kl_per_root_action
         return action_dim * (-self.entropy_target + (LOG_2 if family == "uniform" else 0.0))
