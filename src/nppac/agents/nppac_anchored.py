@@ -37,7 +37,10 @@ RECIPE = Anchored(
     critic_warmup_updates=1_000,
     policy_ema_updates=2_000,
 )
-"""One agent for every task; what it needs to know of a task it computes from data."""
+"""One agent for every task but for its noise; its units it computes from data."""
+NOISE_RATIO = {"ant": 1.0, "walker2d": 1.0}
+"""Where a fall ends the episode, much noise shows what to avoid and leaves the replay clean. Where
+it does not, as on HalfCheetah, all of the noise would fill the replay with falls."""
 TRAIN_EPISODE_STEPS = {"halfcheetah": 250}
 """Lengths of training episodes where most can be learned from the start: there it falls."""
 
@@ -54,7 +57,8 @@ def anchored_recipe(task: str, preset: Preset) -> Recipe:
         paper = scheduled(paper, train_episode_steps=TRAIN_EPISODE_STEPS[task])
     recipe = with_acting_reference(task, paper)
     gp = replace(recipe.gp, variance="neighbours", neighbours=64)
-    agent = replace(RECIPE, lost_scale=LOST_SCALE.get(task, 0.0))
+    noise_ratio = NOISE_RATIO.get(task, RECIPE.noise_ratio)
+    agent = replace(RECIPE, noise_ratio=noise_ratio, lost_scale=LOST_SCALE.get(task, 0.0))
     return replace(recipe, agent=agent, gp=gp)
 
 
