@@ -11,6 +11,17 @@ from nppac.agents.common.paper_settings import (
 )
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 
+# Rewards come only where the hand succeeds. With the recipe below the door opens as often, but its
+# policy goes further and lets go of it: open at the end of 49 % of the episodes instead of 84 %.
+DOOR = Anchored(utd_ratio=8, critic_warmup_updates=1_000, policy_ema_updates=2_000)
+PEN = replace(
+    DOOR,
+    temperature_in_q_units=True,
+    temperature=0.004,
+    noise_ratio=1.0,
+    critic_warmup_updates=4_000,
+)
+DEXTEROUS = {"door": DOOR, "pen": PEN}
 RECIPE = Anchored(
     # Where σ0 is 0.02 of the box, critics of plain actions cannot tell them apart. With residuals
     # their loss halves, and they no longer drift away from the returns.
@@ -37,7 +48,7 @@ RECIPE = Anchored(
     critic_warmup_updates=1_000,
     policy_ema_updates=2_000,
 )
-"""One agent for every task but for its noise; its units it computes from data."""
+"""One agent for every other task but for its noise; its units it computes from data."""
 NOISE_RATIO = {"ant": 1.0, "walker2d": 1.0}
 """Where a fall ends the episode, much noise shows what to avoid and leaves the replay clean. Where
 it does not, as on HalfCheetah, all of the noise would fill the replay with falls."""
@@ -46,7 +57,7 @@ TRAIN_EPISODE_STEPS = {"halfcheetah": 250}
 
 
 def anchored_recipe(task: str, preset: Preset) -> Recipe:
-    """One recipe for every task; the paper has no other. References differ where that was measured.
+    """One recipe for all but the dexterous tasks; the paper has no other.
 
     The GP's variances are computed from neighbours, because acting queries it at every step.
     """
@@ -59,6 +70,7 @@ def anchored_recipe(task: str, preset: Preset) -> Recipe:
     gp = replace(recipe.gp, variance="neighbours", neighbours=64)
     noise_ratio = NOISE_RATIO.get(task, RECIPE.noise_ratio)
     agent = replace(RECIPE, noise_ratio=noise_ratio, lost_scale=LOST_SCALE.get(task, 0.0))
+    agent = DEXTEROUS.get(task, agent)
     return replace(recipe, agent=agent, gp=gp)
 
 
