@@ -2,19 +2,18 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.special import log_ndtr
+from scipy.special import logsumexp
 
-from nppac.evaluation.sequential_test import EXPECTED_WINS, PairedTest, error_rate_of
+from nppac.evaluation.sequential_test import STAKES, PairedTest, error_rate_of
 
 
 def log_e_values(differences):
     """The evidence after each difference of a row: the formula, for many tests at once."""
     first = (differences != 0).argmax(axis=1)
     unit = np.abs(differences[np.arange(len(differences)), first])[:, None]
-    s = differences.cumsum(axis=1) / unit
-    v = (differences**2).cumsum(axis=1) / unit**2 + EXPECTED_WINS
-    return math.log(2) + log_ndtr(s / v**0.5) + s**2 / (2 * v) + np.log(EXPECTED_WINS / v) / 2
+    bets = [np.logaddexp(0.0, -2.0 * stake * differences / unit) for stake in STAKES]
+    wealths = np.stack([(math.log(2.0) - bet).cumsum(axis=1) for bet in bets])
+    return logsumexp(wealths, axis=0) - math.log(len(STAKES))
 
 
 def promotions(sample, repetitions, episodes, error_rate=0.05):
@@ -23,16 +22,17 @@ def promotions(sample, repetitions, episodes, error_rate=0.05):
     return (evidence >= -math.log(error_rate)).any(axis=1).mean()
 
 
-def test_the_evidence_is_the_integral_that_it_says():
+def test_the_evidence_is_the_mean_wealth_by_hand():
     test = PairedTest().updated([1.0, 1.0, -1.0, 1.0, 0.0, 1.0])
-    s, v, rho = 3.0, 5.0, EXPECTED_WINS**-0.5
-
-    def integrand(x):
-        prior = 2.0 * math.exp(-0.5 * (x / rho) ** 2) / (rho * math.sqrt(2 * math.pi))
-        return math.exp(x * s - x * x * v / 2) * prior
-
-    assert math.exp(test.log_e_value) == pytest.approx(quad(integrand, 0, 20 * rho)[0], rel=1e-6)
+    wealths = [(1 + math.tanh(stake)) ** 4 * (1 - math.tanh(stake)) for stake in STAKES]
+    assert math.exp(test.log_e_value) == pytest.approx(sum(wealths) / len(wealths))
     assert (test.episodes, test.mean) == (6, 0.5)
+
+
+def test_no_difference_is_too_large():
+    wins, losses = (PairedTest(unit=1.0).updated([sign * 1e9] * 3) for sign in (1, -1))
+    assert math.exp(wins.log_e_value) == pytest.approx(8.0)
+    assert losses.log_e_value < -1e8
 
 
 def test_before_any_difference_there_is_no_evidence():
@@ -103,6 +103,19 @@ def test_a_better_challenger_is_promoted(rates, least):
         return (rng.random(n) < rates[0]).astype(float) - (rng.random(n) < rates[1])
 
     assert promotions(better, 200, 200) >= least
+
+
+def test_falls_that_only_the_incumbent_has_are_seen_within_a_hundred_pairs():
+    """One fall in twelve episodes, otherwise alike; the unit is the spread of returns."""
+    rng = np.random.default_rng(5)
+
+    def promoted():
+        falls = np.where(rng.random(100) < 1 / 12, rng.uniform(500.0, 4_000.0, 100), 0.0)
+        differences = falls + rng.normal(0.0, 40.0, 100)
+        test = PairedTest(unit=600.0)
+        return any((test := test.updated([d])).is_better(0.03) for d in differences)
+
+    assert np.mean([promoted() for _ in range(100)]) > 0.7
 
 
 def test_the_error_rates_of_all_challenges_amount_to_the_chosen_one():
