@@ -10,8 +10,7 @@ from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.kl_estimates import KLEstimate, draw_with_kl
@@ -23,22 +22,12 @@ from nppac.agents.common.kl_state import (
 )
 from nppac.agents.common.losses import policy_loss, soft_target
 from nppac.agents.common.optimise import init_optimiser
+from nppac.agents.common.residual_critics import ResidualActorCritic
 from nppac.agents.common.returns import value_units
-from nppac.agents.common.temperature import TemperedActorCritic
 from nppac.agents.replay import Replay
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
-from nppac.nn.standardise import fit_standardiser
-from nppac.types import (
-    Actions,
-    Batch,
-    DemoBatch,
-    Family,
-    Obs,
-    ReferenceStats,
-    Scalar,
-    Values,
-)
+from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import NaturalNumber, ProperFraction, Several, settings
 
@@ -47,7 +36,7 @@ ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 
 
 @settings
-class KLActorCritic(TemperedActorCritic):
+class KLActorCritic(ResidualActorCritic):
     """Settings of the agent; its methods are pure functions of a state.
 
     y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])
@@ -72,9 +61,6 @@ class KLActorCritic(TemperedActorCritic):
     """Fraction of each minibatch that is drawn from the demonstrations, which then need rewards."""
     normalise_values: bool = False
     """Give the critics outputs of order ten; Adam would take long to reach values of 1,000."""
-    critic_residuals: bool = False
-    """Show the critics observations in the demonstrations' units, and with each action its distance
-    from the reference's mean in units of the reference's scale."""
     critic_warmup_updates: NaturalNumber = 0
     """Number of first updates in which only the critics learn."""
 
@@ -99,36 +85,6 @@ class KLActorCritic(TemperedActorCritic):
             value_shift=jnp.float32(0.0),
             value_scale=jnp.float32(1.0),
         )
-
-    def make_critic(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> CriticEnsemble:
-        """Fresh critics, of residuals where asked for."""
-        sizes = self.num_qs, obs_dim, action_dim, self.critic_hidden
-        views = self.layer_norm, self.clip_actions, self.critic_residuals
-        return CriticEnsemble(key, *sizes, *views)
-
-    def judge(
-        self, critic: CriticEnsemble, obs: Obs, action: Actions, reference: ReferenceStats
-    ) -> Float[Array, "n *batch"]:
-        """Every critic's value of an action, which they may see relative to the reference."""
-        return critic(obs, action, self.with_unit(reference))
-
-    def with_unit(self, stats: ReferenceStats) -> ReferenceStats:
-        """The reference with the scale that residuals are measured in."""
-        return stats
-
-    def with_demo_units(
-        self, state: KLActorCriticState, obs: np.ndarray, actions: np.ndarray
-    ) -> KLActorCriticState:
-        """A fresh state whose networks measure in the units of these, where asked to."""
-        state = super().with_demo_units(state, obs, actions)
-        if not self.critic_residuals:
-            return state
-        critic = state.critic.with_units(fit_standardiser(obs), self.smallest_units(actions))
-        return state._replace(critic=critic, target_critic=jax.tree.map(jnp.copy, critic))
-
-    def smallest_units(self, actions: np.ndarray) -> np.ndarray:
-        """The smallest scale of each action in which residuals are measured."""
-        return np.zeros(actions.shape[-1])
 
     def calibrated(self, state: KLActorCriticState, replay: Replay) -> KLActorCriticState:
         """Before the first update: the units of the critics, from the returns in the replay."""

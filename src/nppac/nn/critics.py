@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import at_least
 from nppac.nn.standardise import Standardiser
-from nppac.nn.units import FURTHEST, InputUnits, in_units, neutral_units, units_from
+from nppac.nn.units import FURTHEST, InputUnits, measured_in, neutral_units, units_from
 from nppac.types import Actions, Obs, ReferenceStats
 
 CRITIC_LAST_BOUND = 3e-3
@@ -62,7 +62,7 @@ class CriticEnsemble(eqx.Module):
     ) -> Float[Array, "n *batch"]:
         """Values of every member; with `clip_actions` of the action that the environment takes."""
         action = jnp.clip(action, -1.0, 1.0) if self.clip_actions else action
-        inputs = [in_units(jnp.asarray(obs), self.obs_units), action]
+        inputs = [measured_in(jnp.asarray(obs), self.obs_units), action]
         if self.residuals:
             inputs.append(_residual(action, reference, self.smallest))
         inputs = jnp.concatenate(inputs, axis=-1)

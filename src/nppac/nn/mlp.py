@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.standardise import Standardiser
-from nppac.nn.units import InputUnits, in_units, neutral_units, units_from
+from nppac.nn.units import InputUnits, measured_in, neutral_units, units_from
 from nppac.types import AnyArray
 
 HIDDEN_BIAS = 0.1
@@ -54,7 +54,7 @@ class MLP(eqx.Module):
 
     def __call__(self, x: Float[AnyArray, "*batch i"]) -> Float[Array, "*batch j"]:
         """Apply the layers to a single input or to a batch."""
-        x = in_units(jnp.asarray(x), self.units)
+        x = measured_in(jnp.asarray(x), self.units)
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for i, (weight, bias) in enumerate(hidden):
             x = x @ weight + bias

@@ -28,7 +28,7 @@ def units_from(units: Standardiser) -> InputUnits:
     return tuple(jnp.asarray(value, jnp.float32) for value in (*units, furthest))
 
 
-def in_units(x: Float[Array, "*batch i"], units: InputUnits) -> Float[Array, "*batch i"]:
+def measured_in(x: Float[Array, "*batch i"], units: InputUnits) -> Float[Array, "*batch i"]:
     """Inputs in these units."""
     if not units:
         return x
