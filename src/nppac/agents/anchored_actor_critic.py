@@ -17,7 +17,8 @@ from nppac.agents.common.kl_estimates import KLEstimate
 from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.sampling import state_key
 from nppac.agents.kl_actor_critic import KLActorCritic
-from nppac.nn.policies import AnchoredPolicy, HeadName, Policy, at_least, make_policy
+from nppac.nn.policies import AnchoredPolicy, HeadName, Policy, make_policy
+from nppac.nn.units import at_least
 from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import NonNegative, Positive, Several, Size, settings

@@ -7,9 +7,8 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.mlp import MLP
-from nppac.nn.policies import at_least
 from nppac.nn.standardise import Standardiser
-from nppac.nn.units import FURTHEST, InputUnits, measured_in, neutral_units, units_from
+from nppac.nn.units import FURTHEST, InputUnits, at_least, measured_in, neutral_units, units_from
 from nppac.types import Actions, Obs, ReferenceStats
 
 CRITIC_LAST_BOUND = 3e-3

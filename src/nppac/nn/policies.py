@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.distributions import normal_log_prob, normal_sample, tanh_correction
 from nppac.nn.mlp import MLP
+from nppac.nn.units import at_least
 from nppac.types import Actions, LogProbs, Obs, ReferenceStats
 
 HeadName = Literal["tanh_normal", "normal", "constant_scale", "anchored"]
@@ -178,14 +179,6 @@ class LinearPolicy(GaussianPolicy):
         """Mean and the common scale."""
         loc = self.trunk(obs)
         return loc, jnp.broadcast_to(jnp.exp(self.log_scale), loc.shape)
-
-
-def at_least(reference: ReferenceStats, smallest: tuple[Float[Array, " d"], ...]) -> ReferenceStats:
-    """The reference with no scale below the smallest of its action."""
-    if not smallest:
-        return reference
-    scale = jnp.maximum(reference.scale, jax.lax.stop_gradient(smallest[0]))
-    return reference._replace(scale=scale)
 
 
 def make_policy(

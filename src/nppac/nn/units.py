@@ -1,4 +1,4 @@
-"""Constants by which a network shifts and divides its inputs; nobody trains them."""
+"""Units in which networks see their inputs and the reference's scale; nobody trains them."""
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from nppac.nn.standardise import Standardiser
+from nppac.types import ReferenceStats
 
 InputUnits = tuple[Float[Array, " inputs"], ...]
 """Centre, spread and largest standardised size of each input; empty where inputs stay as they
@@ -36,3 +37,11 @@ def measured_in(x: Float[Array, "*batch i"], units: InputUnits) -> Float[Array, 
     if x.shape[-1:] != centre.shape:  # a single input would be repeated for all units
         raise TypeError(f"{x.shape[-1:]} inputs for a network of {centre.shape}")
     return jnp.clip((x - centre) / spread, -furthest, furthest)
+
+
+def at_least(reference: ReferenceStats, smallest: tuple[Float[Array, " d"], ...]) -> ReferenceStats:
+    """The reference with no scale below the smallest of its action."""
+    if not smallest:
+        return reference
+    scale = jnp.maximum(reference.scale, jax.lax.stop_gradient(smallest[0]))
+    return reference._replace(scale=scale)
