@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nppac.tasks import get_task, make_env
-from nppac.tasks.rollout import collect, episode_seeds, rollout
+from nppac.tasks.rollout import Cut, collect, episode_seeds, rollout
 
 from .walk import Walk, still
 
@@ -138,9 +138,29 @@ def test_collect_takes_exactly_its_budget_and_cuts_the_last_episode():
 
 
 def test_collect_cuts_every_episode_where_it_is_told():
-    episodes = collect(Walk(), still, iter(range(99)), 22, 10)
+    episodes = collect(Walk(), still, iter(range(99)), 22, Cut(longest=10))
     assert [len(episode) for episode in episodes] == [10, 10, 2]
     assert not any(episode.terminated for episode in episodes)
+
+
+@pytest.mark.parametrize(("lost_steps", "lengths"), [(1, [4, 4, 4, 4]), (3, [6, 6, 4])])
+def test_collect_cuts_an_episode_that_stays_lost(lost_steps, lengths):
+    cut = Cut(lost=lambda obs: obs[1] >= 4, lost_steps=lost_steps)  # obs[1] counts the steps
+    episodes = collect(Walk(), still, iter(range(99)), 16, cut)
+    assert [len(episode) for episode in episodes] == lengths
+    assert not any(episode.terminated for episode in episodes)
+
+
+def test_collect_forgives_an_episode_that_finds_its_way():
+    cut = Cut(lost=lambda obs: obs[1] in (3, 4, 6, 7), lost_steps=3)
+    assert [len(episode) for episode in collect(Walk(), still, iter([0]), 12, cut)] == [12]
+
+
+def test_a_termination_stays_one_where_the_episode_is_cut_too():
+    (episode,) = rollout([Walk()], lambda rows: still(rows) + 1, [0])
+    cut = Cut(lost=lambda obs: obs[1] >= len(episode))
+    (again,) = collect(Walk(), lambda rows: still(rows) + 1, iter([0]), len(episode), cut)
+    assert again.terminated
 
 
 def test_collect_takes_one_seed_per_episode_and_agrees_with_rollout():

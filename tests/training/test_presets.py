@@ -124,9 +124,9 @@ RUNNERS = ("halfcheetah", "walker2d", "ant")
 
 
 def test_the_anchored_policy_has_one_agent_for_all_but_the_dexterous_tasks():
-    """But for its noise, and the threshold at which a resting cheetah searches."""
+    """But for what a cheetah does that lies and rests."""
     agents = {
-        replace(preset(task, "nppac-anchored", name).agent, lost_scale=0.0, noise_ratio=1.0)
+        replace(preset(task, "nppac-anchored", name).agent, lost_scale=0.0, max_lost_steps=None)
         for task in (*RUNNERS, "Hopper-v5")
         for name in get_args(Preset)
     }
@@ -138,8 +138,8 @@ def test_the_anchored_recipe(task):
     config = preset(task, "nppac-anchored")
     agent = config.agent
     assert agent.critic_residuals
-    assert (agent.n_step, agent.utd_ratio) == (5, 4)
-    assert agent.noise_ratio == (1.0 if task in ("ant", "walker2d") else 0.5)
+    assert (agent.n_step, agent.utd_ratio, agent.noise_ratio) == (3, 4, 1.0)
+    assert agent.max_lost_steps == (25 if task == "halfcheetah" else None)
     assert (agent.num_qs, agent.num_min_qs, agent.policy_value) == (4, 2, "mean")
     assert agent.clip_actions
     assert agent.normalise_values
@@ -168,7 +168,7 @@ def test_what_surrounds_the_anchored_agent(task):
     schedule, gp = config.schedule, config.gp
     assert (schedule.steps, schedule.batch_size) == (50_000, 128)
     assert (gp.variance, gp.neighbours) == ("neighbours", 64)
-    assert schedule.train_episode_steps == (250 if task == "halfcheetah" else None)
+    assert schedule.train_episode_steps is None
     assert config.reference == ("mixed:ensemble+gp" if task == "halfcheetah" else "gp")
 
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Bool, PRNGKeyArray
 
 from nppac.agents.replay import Replay
-from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar
+from nppac.types import Actions, AnyArray, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar
 
 State = Any
 """A pytree of arrays that a method defines: networks, optimiser states, counters."""
@@ -118,9 +118,14 @@ class SearchingAgent(Protocol):
     """A method whose evaluated policy searches where it is lost."""
 
     lost_scale: float
+    max_lost_steps: int | None
 
     def searching(self, action: Actions, obs: Obs, stats: ReferenceStats) -> Actions:
         """The action, with noise of the given scale where that exceeds `lost_scale`."""
+        ...
+
+    def is_lost(self, scale: Actions) -> Bool[AnyArray, "*batch"]:
+        """Where the mean scale over actions exceeds `lost_scale`."""
         ...
 
 

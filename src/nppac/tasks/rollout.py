@@ -5,6 +5,7 @@ Every episode starts from `reset(seed=...)`, so that it can be had again from it
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
@@ -52,21 +53,35 @@ def rollout(
     return [episodes[index] for index in sorted(episodes)]
 
 
+@dataclass(frozen=True)
+class Cut:
+    """Where episodes are cut short, as truncations."""
+
+    longest: int | None = None
+    """Steps after which every episode is cut."""
+    lost: Callable[[np.ndarray], bool] | None = None
+    """Whether an observation (o) is one where nothing can be learned."""
+    lost_steps: int = 1
+    """Such observations in a row after which an episode is cut."""
+
+
 def collect(
-    env: gym.Env, act: Act, seeds: Iterator[int], steps: int, longest: int | None = None
+    env: gym.Env, act: Act, seeds: Iterator[int], steps: int, cut: Cut | None = None
 ) -> list[Episode]:
     """Exactly `steps` steps from a fresh reset; the last episode is cut where the budget ends.
 
-    With `longest` every episode is cut there. Each episode takes one seed, so that `len` of the
-    result says how far `seeds` has moved.
+    Each episode takes one seed, so that `len` of the result says how far `seeds` has moved.
     """
     episodes: list[Episode] = []
-    dim = action_dim(env)
+    dim, cut = action_dim(env), cut or Cut()
     while steps > 0:
-        run, ended = _Run(env, len(episodes), next(seeds)), False
-        while not ended and len(run.actions) < min(steps, longest or steps):
+        run, ended, lost_steps = _Run(env, len(episodes), next(seeds)), False, 0
+        while not ended and len(run.actions) < min(steps, cut.longest or steps):
             actions, clipped = _query(act, run.observations[-1][None], dim)
             ended = run.step(actions[0], clipped[0])
+            if cut.lost is not None:
+                lost_steps = lost_steps + 1 if cut.lost(run.observations[-1]) else 0
+                ended = ended or lost_steps >= cut.lost_steps
         steps -= len(run.actions)
         episodes.append(run.episode())
     return episodes

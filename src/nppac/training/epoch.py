@@ -6,19 +6,25 @@ from dataclasses import dataclass, field, replace
 import jax
 import numpy as np
 
-from nppac.agents.base import Agent, CalibratedAgent, ReplayAgent, State
+from nppac.agents.base import Agent, CalibratedAgent, ReplayAgent, SearchingAgent, State
 from nppac.agents.replay import Replay, insert
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation, evaluate_in
 from nppac.evaluation.metrics import EPISODES
 from nppac.references.cache import remembering
-from nppac.tasks.rollout import collect, episode_seeds
+from nppac.tasks.rollout import Cut, collect, episode_seeds
 from nppac.training.advice import policy_waits
 from nppac.training.checkpoint import Progress, require_finite
 from nppac.training.incumbent import Incumbent, challenge, challenges_due
 from nppac.training.problem import Problem
 from nppac.training.transitions import rewards_of, transitions
-from nppac.training.updates import exploring_policy, greedy_policy, random_policy, run_updates
+from nppac.training.updates import (
+    ReferenceQuery,
+    exploring_policy,
+    greedy_policy,
+    random_policy,
+    run_updates,
+)
 from nppac.training.value_error import value_error
 from nppac.types import Episode
 from nppac.utils.random import random_stream
@@ -72,7 +78,8 @@ def _collected(
     if done.env_steps < schedule.random_steps:
         act = random_policy(problem.action_dim, key)
     seeds = episode_seeds(seed, "training", done.episodes)
-    episodes = collect(problem.env, act, seeds, schedule.epoch_steps, schedule.train_episode_steps)
+    cut = _training_cut(agent, schedule, query)
+    episodes = collect(problem.env, act, seeds, schedule.epoch_steps, cut)
     batch = transitions(episodes, query)
     row: MetricsPart = {
         "train_return_mean": _mean_return(episodes),
@@ -86,6 +93,18 @@ def _collected(
         episodes=done.episodes + len(episodes),
     )
     return replace(run, progress=progress, replay=insert(run.replay, batch)), row
+
+
+def _training_cut(agent: Agent, schedule: Schedule, query: ReferenceQuery) -> Cut:
+    """Where training episodes end early: at their longest, and where the agent stays lost."""
+    cut = Cut(longest=schedule.train_episode_steps)
+    if not isinstance(agent, SearchingAgent) or not agent.max_lost_steps:
+        return cut
+
+    def lost(obs: np.ndarray) -> bool:
+        return bool(agent.is_lost(query(obs[None]).scale)[0])
+
+    return replace(cut, lost=lost, lost_steps=agent.max_lost_steps)
 
 
 def _updated(

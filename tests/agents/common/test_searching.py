@@ -1,7 +1,9 @@
 import jax
 import numpy as np
+import pytest
 
 from nppac.agents.kl_actor_critic import KLActorCritic
+from nppac.utils.errors import UserError
 
 KEY = jax.random.key(0)
 PLAIN = KLActorCritic(head="normal", policy_hidden=(16,), critic_hidden=(16,))
@@ -32,3 +34,13 @@ def test_the_exploring_policy_does_not_search():
     np.testing.assert_array_equal(
         searching.sample(state, obs, None, KEY), PLAIN.sample(state, obs, None, KEY)
     )
+
+
+def test_steps_count_as_lost_by_the_mean_scale():
+    scale = np.float32([[0.1, 0.1], [0.4, 0.8], [0.9, 0.2]])
+    np.testing.assert_array_equal(KLActorCritic(lost_scale=0.5).is_lost(scale), [False, True, True])
+
+
+def test_an_end_for_lost_episodes_needs_a_scale():
+    with pytest.raises(UserError, match="'lost_scale' is 0"):
+        KLActorCritic(max_lost_steps=25)

@@ -2,12 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Bool
 
 from nppac.agents.base import State
 from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.sampling import state_key
-from nppac.types import Actions, Obs, ReferenceStats
-from nppac.utils.settings import NonNegative, settings
+from nppac.types import Actions, AnyArray, Obs, ReferenceStats
+from nppac.utils.errors import UserError
+from nppac.utils.settings import Count, NonNegative, settings
 
 
 @settings
@@ -20,6 +22,17 @@ class SearchingActorCritic(ActorCritic):
     lost_scale: NonNegative = 0.0
     """Where the mean scale over actions is larger, the evaluated policy adds noise of that scale,
     drawn from the state. 0: nowhere."""
+    max_lost_steps: Count | None = None
+    """End a training episode, as a truncation, after so many steps in a row where the reference's
+    scale says that it is lost. Needs a `lost_scale`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_lost_steps and not self.lost_scale:
+            raise UserError(
+                f"'max_lost_steps' is {self.max_lost_steps}, but 'lost_scale' is 0, so no step is "
+                "lost. Give a 'lost_scale', such as 0.9 of the reference's scale far from the data."
+            )
 
     def mode(self, state: State, obs: Obs, reference: ReferenceStats | None) -> Actions:
         """The deterministic actions; where the policy's own scale says that it is lost, noisy."""
@@ -33,7 +46,10 @@ class SearchingActorCritic(ActorCritic):
         """The action, with noise of the given scale where that exceeds `lost_scale`."""
         if not self.lost_scale:
             return action
-        lost = jnp.mean(stats.scale, axis=-1, keepdims=True) > self.lost_scale
         keys = jax.vmap(lambda o: state_key(jax.random.key(1), o))(obs)
         noise = jax.vmap(lambda key, s: s * jax.random.normal(key, s.shape))(keys, stats.scale)
-        return jnp.where(lost, action + noise, action)
+        return jnp.where(self.is_lost(stats.scale)[..., None], action + noise, action)
+
+    def is_lost(self, scale: Actions) -> Bool[AnyArray, "*batch"]:
+        """Where the mean scale over actions exceeds `lost_scale`."""
+        return scale.mean(axis=-1) > self.lost_scale
