@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nppac.types import ReferenceStats
-from toy_run import Watched, run
+from toy_run import Watched, column, run
 from toy_task import AGENT, HORIZON, SCHEDULE
 
 
@@ -34,3 +34,13 @@ def test_training_episodes_end_at_their_longest(tmp_path):
     schedule = replace(SCHEDULE, updates_per_step=0.0, replay_capacity=1000, train_episode_steps=3)
     replay = run(tmp_path, schedule).replay
     assert lengths(replay.storage, int(replay.size)).max() == 3
+
+
+def test_the_share_of_lost_steps_is_logged(tmp_path):
+    schedule = replace(SCHEDULE, updates_per_step=0.0, replay_capacity=1000)
+    agent = replace(AGENT, lost_scale=3.5 / HORIZON)
+    replay = run(tmp_path, schedule, agent=agent, reference=Fading()).replay
+    scale = np.asarray(replay.storage.reference.scale)[:, 0]
+    share = np.mean(scale > agent.lost_scale)
+    assert 0.1 < share < 0.9
+    assert np.mean(column(tmp_path, "lost_share")[1:]) == pytest.approx(share, abs=1e-6)

@@ -1,6 +1,6 @@
 """The protocol between training and an agent of any method."""
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -130,6 +130,11 @@ class SearchingAgent(Protocol):
 
 
 Agent = MinibatchAgent | ReplayAgent
+
+
+def knows_lost(agent: object) -> TypeGuard[SearchingAgent]:
+    """Whether the agent tells by a scale where it is lost."""
+    return isinstance(agent, SearchingAgent) and agent.lost_scale > 0
 
 
 def split_rows(batch: Batch, replayed: int) -> tuple[Batch, Batch]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import jax
 import numpy as np
 
-from nppac.agents.base import Agent, CalibratedAgent, ReplayAgent, SearchingAgent, State
+from nppac.agents.base import Agent, CalibratedAgent, ReplayAgent, State, knows_lost
 from nppac.agents.replay import Replay, insert
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation, evaluate_in
@@ -86,6 +86,8 @@ def _collected(
         "reward_per_step": float(np.mean(batch.reward)),
         **(value_error(agent, run.state, batch) if done.updates else {}),
     }
+    if knows_lost(agent):
+        row["lost_share"] = float(np.mean(agent.is_lost(batch.reference.scale)))
     progress = replace(
         done,
         epoch=done.epoch + 1,
@@ -98,7 +100,7 @@ def _collected(
 def _training_cut(agent: Agent, schedule: Schedule, query: ReferenceQuery) -> Cut:
     """Where training episodes end early: at their longest, and where the agent stays lost."""
     cut = Cut(longest=schedule.train_episode_steps)
-    if not isinstance(agent, SearchingAgent) or not agent.max_lost_steps:
+    if not knows_lost(agent) or not agent.max_lost_steps:
         return cut
 
     def lost(obs: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from nppac.agents.base import Agent, SearchingAgent, State
+from nppac.agents.base import Agent, SearchingAgent, State, knows_lost
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.sequential_test import PairedTest, error_rate_of
 from nppac.tasks.rollout import Act, episode_seeds, rollout
@@ -57,11 +57,10 @@ class Incumbent:
 
 def reference_policy(agent: Agent, query: ReferenceQuery) -> Act:
     """The reference's mean; where the agent searches off the data, it does so too."""
-    searches = isinstance(agent, SearchingAgent) and agent.lost_scale > 0
 
     def act(obs: np.ndarray) -> np.ndarray:
         stats = query(obs)
-        action = _searching(agent, obs, stats) if searches else stats.loc
+        action = _searching(agent, obs, stats) if knows_lost(agent) else stats.loc
         return np.asarray(action, np.float32)
 
     return act

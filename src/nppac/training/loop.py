@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jax
 
-from nppac.agents.base import Agent, State
+from nppac.agents.base import Agent, State, knows_lost
 from nppac.agents.replay import empty_replay, insert
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.evaluate import Evaluation
@@ -145,6 +145,7 @@ def _own_columns(problem: Problem, agent: Agent, schedule: Schedule) -> tuple[st
     return (
         EPISODES,
         "reward_per_step",
+        *(("lost_share",) if knows_lost(agent) else ()),
         *(values if isinstance(agent, ValuedAgent) else ()),
         *(tests if schedule.challenges else ()),
         *reported,
