@@ -118,6 +118,7 @@ class SearchingAgent(Protocol):
     """A method whose evaluated policy searches where it is lost."""
 
     lost_scale: float
+    lost_ratio: float
     max_lost_steps: int | None
 
     def searching(self, action: Actions, obs: Obs, stats: ReferenceStats) -> Actions:

@@ -41,6 +41,10 @@ class Reference(ABC):
     def summary(self) -> dict[str, object]:
         """The few numbers that describe this reference on one screen."""
 
+    def far_scale(self) -> np.ndarray | None:
+        """The scale (d) of its answers far from all data; None where no such limit is known."""
+        return None
+
     def save(self, path: str | Path) -> None:
         """Write everything that `load_reference` needs, without pickle."""
         write_arrays(path, named_arrays(self))

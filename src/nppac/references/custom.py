@@ -74,6 +74,10 @@ class CustomReference(Reference):
         answer = _attempt(lambda: self.function(obs), failed)
         return checked_answer(answer, len(obs), f"The reference '{self.name}'")
 
+    def far_scale(self) -> np.ndarray | None:
+        """That of a `Reference`; of a function none is known."""
+        return self.function.far_scale() if isinstance(self.function, Reference) else None
+
     def mean(self, obs: np.ndarray) -> np.ndarray:
         """Location alone."""
         if isinstance(self.function, Reference):

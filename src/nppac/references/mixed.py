@@ -51,6 +51,10 @@ class MixedReference(Reference):
         """The one's location."""
         return self.mean_of.mean(obs)
 
+    def far_scale(self) -> np.ndarray | None:
+        """The other's."""
+        return self.scale_of.far_scale()
+
     def arrays(self) -> Arrays:
         """The arrays of both references, each under its prefix."""
         return {**nested(MEAN, self.mean_of), **nested(SCALE, self.scale_of)}

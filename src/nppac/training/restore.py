@@ -23,6 +23,7 @@ from nppac.training.checkpoint import (
 from nppac.training.config import RunConfig, read_config
 from nppac.training.directory import REFERENCE_FILE
 from nppac.training.incumbent import Incumbent
+from nppac.training.lost import takes_lost_ratio, with_lost_scale
 from nppac.training.memory import state_shapes
 from nppac.training.updates import ReferenceQuery
 from nppac.types import ReferenceStats
@@ -34,6 +35,8 @@ class TrainedRun:
     """What a run has learned, as of its last checkpoint."""
 
     config: RunConfig
+    agent: Agent
+    """That of the configuration, which knows by its reference where it is lost."""
     chosen: Incumbent
     """The incumbent; the newest policy in a run without tests."""
     query: ReferenceQuery
@@ -42,7 +45,7 @@ class TrainedRun:
 
     def policy(self, query: ReferenceQuery | None = None) -> Act:
         """Its deterministic policy; `query` stands in for the reference where it is known."""
-        return self.chosen.policy(self.config.agent, query or self.query)
+        return self.chosen.policy(self.agent, query or self.query)
 
 
 def load_trained_run(
@@ -70,9 +73,10 @@ def load_trained_run(
         )
     query: ReferenceQuery = _no_reference
     path, chosen = found
-    if agent.anchored or chosen.state is None:
-        query = saved_reference(config, directory) if reference is None else reference
-    return TrainedRun(config, chosen, query, path)
+    if agent.anchored or chosen.state is None or takes_lost_ratio(agent):
+        reference = reference or saved_reference(config, directory)
+        agent, query = with_lost_scale(agent, reference), reference
+    return TrainedRun(config, agent, chosen, query, path)
 
 
 def _chosen(path: Path, shapes: State, latest: bool) -> Incumbent:

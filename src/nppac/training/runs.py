@@ -13,6 +13,7 @@ from nppac.training.config import RunConfig, read_config, to_json
 from nppac.training.directory import CONFIG_FILE, DEMOS_FILE, REFERENCE_FILE, SUMMARY_FILE
 from nppac.training.judgement import judge_run
 from nppac.training.loop import Callback, train_to_end
+from nppac.training.lost import with_lost_scale
 from nppac.training.origin import check_origin, run_origin
 from nppac.training.problem import Problem, make_problem, obtain_reference
 from nppac.training.restore import saved_reference
@@ -153,13 +154,13 @@ def _extended(config: RunConfig, directory: Path, steps: int) -> RunConfig:
 def _train(
     config: RunConfig, problem: Problem, directory: Path, callback: Callback | None
 ) -> dict[str, object]:
+    setting = with_lost_scale(config.agent, problem.reference), config.schedule, config.seed
     try:
-        watched = watching(callback)
-        run = train_to_end(problem, config.agent, config.schedule, config.seed, directory, watched)
+        run = train_to_end(problem, *setting, directory, watching(callback))
     except FailedEnvironment as error:
         remedy = f"Mend it, then continue with: nppac resume {shlex.quote(str(directory))}"
         raise FailedEnvironment(f"{error}\n{remedy}") from error.__cause__
-    fresh = judge_run(problem, config.agent, config.schedule, config.seed, run)
+    fresh = judge_run(problem, *setting, run)
     summary = run_summary(config, directory, run, fresh)
     write_json(directory / SUMMARY_FILE, summary)
     return summary

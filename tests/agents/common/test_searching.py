@@ -42,5 +42,6 @@ def test_steps_count_as_lost_by_the_mean_scale():
 
 
 def test_an_end_for_lost_episodes_needs_a_scale():
-    with pytest.raises(UserError, match="'lost_scale' is 0"):
+    with pytest.raises(UserError, match="'lost_scale' and 'lost_ratio' are 0"):
         KLActorCritic(max_lost_steps=25)
+    assert KLActorCritic(max_lost_steps=25, lost_ratio=0.9).max_lost_steps == 25

@@ -9,7 +9,7 @@ from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.sampling import state_key
 from nppac.types import Actions, AnyArray, Obs, ReferenceStats
 from nppac.utils.errors import UserError
-from nppac.utils.settings import Count, NonNegative, settings
+from nppac.utils.settings import Count, Fraction, NonNegative, settings
 
 
 @settings
@@ -22,16 +22,19 @@ class SearchingActorCritic(ActorCritic):
     lost_scale: NonNegative = 0.0
     """Where the mean scale over actions is larger, the evaluated policy adds noise of that scale,
     drawn from the state. 0: nowhere."""
+    lost_ratio: Fraction = 0.0
+    """The same as a fraction of the reference's scale far from all demonstrations; a `lost_scale`
+    wins over it. Without effect where the reference knows of no such scale, as a network."""
     max_lost_steps: Count | None = None
     """End a training episode, as a truncation, after so many steps in a row where the reference's
-    scale says that it is lost. Needs a `lost_scale`."""
+    scale says that it is lost. Needs a `lost_scale` or a `lost_ratio`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_lost_steps and not self.lost_scale:
+        if self.max_lost_steps and not (self.lost_scale or self.lost_ratio):
             raise UserError(
-                f"'max_lost_steps' is {self.max_lost_steps}, but 'lost_scale' is 0, so no step is "
-                "lost. Give a 'lost_scale', such as 0.9 of the reference's scale far from the data."
+                f"'max_lost_steps' is {self.max_lost_steps}, but 'lost_scale' and 'lost_ratio' are "
+                "0, so no step is lost. Give a 'lost_ratio', such as 0.87."
             )
 
     def mode(self, state: State, obs: Obs, reference: ReferenceStats | None) -> Actions:

@@ -18,7 +18,6 @@ Correlations between actions at one state are dropped, as in the authors' code.
 """
 
 import json
-from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, cast
 
@@ -27,7 +26,6 @@ from jaxtyping import Float, Float32
 
 from nppac.references.base import Reference
 from nppac.references.checks import (
-    SavedArrays,
     check_fit_data,
     checked_states,
     damaged,
@@ -52,20 +50,15 @@ from nppac.references.gp.kernels import (
 )
 from nppac.references.gp.large.solve import solve_iteratively
 from nppac.references.gp.mean import TiledMean
+from nppac.references.gp.saved import Report, saved_params, saved_report
 from nppac.references.gp.solve import solve_with_cholesky
 from nppac.references.gp.variance import ExactVariance, NeighbourVariance, eigendecomposition
 from nppac.types import Family, ReferenceStats
 from nppac.utils.progress import Advance, silent
 from nppac.utils.settings import plain_settings, read_settings
 
-Report = Mapping[str, float | Mapping[str, float]]
-"""What a fit tells about itself: numbers, or numbers by kernel."""
 _NEAR_FLOOR = 1.25
 """A noise variance of at most this many floors counts as one on the floor."""
-_FURTHEST = 1e50
-"""Most lengthscales between an observation and zero: squares must stay representable."""
-_LARGEST = 1e300
-"""Numbers of a report stay below this; a JSON integer may be of any size."""
 
 
 def condition(
@@ -132,8 +125,14 @@ class GPReference(Reference):
     def __call__(self, obs: np.ndarray) -> ReferenceStats:
         """Location and scale at each of the (n, o) states: float32 arrays of shape (n, d)."""
         loc, variance = self.mean_and_variance(obs)
-        scale = variance if self.config.scale_is_variance else np.sqrt(variance)
-        return ReferenceStats(loc.astype(np.float32), scale.astype(np.float32))
+        return ReferenceStats(loc.astype(np.float32), self._scale(variance).astype(np.float32))
+
+    def far_scale(self) -> Float[np.ndarray, " d"]:
+        """The prior's scale, to which the posterior's returns far from all demonstrations."""
+        return self._scale(prior_variance(self.params))
+
+    def _scale(self, variance: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+        return variance if self.config.scale_is_variance else np.sqrt(variance)
 
     def mean_and_variance(
         self, obs: np.ndarray
@@ -192,13 +191,13 @@ class GPReference(Reference):
         kernel_function(kernel)  # refuses an unknown name
         settings = migrate_gp_settings(saved_json(arrays, "config"))
         return cls(
-            _saved_params(arrays, obs, actions.shape[1]),
+            saved_params(arrays, obs, actions.shape[1]),
             cast(KernelName, kernel),
             obs,
             actions,
             saved_numbers(arrays, "weights", actions.shape),
             read_settings(GPConfig, settings, "config"),
-            _saved_report(arrays),
+            saved_report(arrays),
         )
 
     def summary(self) -> dict[str, object]:
@@ -220,31 +219,3 @@ class GPReference(Reference):
             "mean": params.mean.tolist(),
             "coregionalisation": {"w": params.w.tolist(), "v": params.v.tolist()},
         }
-
-
-def _saved_params(arrays: SavedArrays, obs: Float[np.ndarray, "n o"], d: int) -> GPParams:
-    shapes = {"lengthscales": (obs.shape[1],), "shared_noise": ()}
-    params = GPParams(
-        *(saved_numbers(arrays, f"params_{n}", shapes.get(n, (d,))) for n in GPParams._fields)
-    )
-    for name in ("lengthscales", "noise"):
-        if not (getattr(params, name) > 0).all():
-            raise damaged(f"params_{name}", "has entries that are not positive")
-    for name in ("v", "shared_noise"):
-        if (getattr(params, name) < 0).any():
-            raise damaged(f"params_{name}", "is negative")
-    with np.errstate(all="ignore"):
-        if not np.abs(obs / params.lengthscales).max() < _FURTHEST:
-            raise damaged("params_lengthscales", "is too small for the observations")
-        if not np.isfinite(params.whitened).all():
-            raise damaged("params_w", "or params_v is too large for the noise")
-    return params
-
-
-def _saved_report(arrays: SavedArrays) -> Report:
-    report = migrate_gp_settings(saved_json(arrays, "report"))
-    for value in report.values():
-        parts = value.values() if isinstance(value, dict) else [value]
-        if not all(isinstance(part, int | float) and abs(part) < _LARGEST for part in parts):
-            raise damaged("report", "holds something else than finite numbers")
-    return cast(Report, report)
