@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 
 from nppac.evaluation.evaluate import evaluate_policy
+from nppac.references import load_reference
 from nppac.tasks import get_task
 from nppac.training.config import to_json
-from nppac.training.restore import load_run_policy
+from nppac.training.restore import load_run_policy, load_trained_run
 from nppac.training.runs import start_run
 from nppac.utils.errors import UserError
+from toy_run import column
 from toy_task import ACTION_DIM, AGENT, OBS_DIM, SCHEDULE, TASK, expert, make_config, state_of
 
 
@@ -34,6 +36,18 @@ def test_a_runs_policy_is_that_of_its_checkpoint(finished):
         + weights["state/.policy.trunk.biases[1]"]
     )
     np.testing.assert_allclose(act(obs), np.tanh(raw[:, :ACTION_DIM]), atol=1e-5)
+
+
+def test_a_restored_policy_is_lost_where_the_trained_one_was(tmp_path, gp_config):
+    """The threshold is in no file: it follows from the reference."""
+    agent = replace(AGENT, lost_ratio=0.5)
+    short = replace(gp_config, agent=agent, schedule=replace(SCHEDULE, steps=20))
+    start_run(short, tmp_path / "run")
+    trained = load_trained_run(tmp_path / "run")
+    assert trained.config.agent == agent
+    far = load_reference(tmp_path / "run" / "reference.npz").far_scale()
+    assert trained.agent.lost_scale == pytest.approx(0.5 * far.mean())
+    assert column(tmp_path / "run", "lost_share").shape == (2,)
 
 
 def test_a_run_without_a_checkpoint_has_no_policy_yet(tmp_path):
