@@ -10,8 +10,8 @@ from nppac.agents.common.paper_settings import (
 )
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 
-# Rewards come only where the hand succeeds. With the recipe below the door opens as often, but its
-# policy goes further and lets go of it: open at the end of 49 % of the episodes instead of 84 %.
+# Rewards come only where the hand succeeds. With the recipe below the door's policy goes further,
+# and its success swings: 73, 90, 79 and 89 % at 0, 5,000, 10,000 and 15,000 steps.
 DOOR = Anchored(utd_ratio=8, critic_warmup_updates=1_000, policy_ema_updates=2_000)
 PEN = replace(
     DOOR,
