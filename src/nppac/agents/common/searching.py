@@ -34,7 +34,7 @@ class SearchingActorCritic(ActorCritic):
         if self.max_lost_steps and not (self.lost_scale or self.lost_ratio):
             raise UserError(
                 f"'max_lost_steps' is {self.max_lost_steps}, but 'lost_scale' and 'lost_ratio' are "
-                "0, so no step is lost. Give a 'lost_ratio', such as 0.87."
+                "0, so no step is lost. Give a 'lost_ratio', such as 0.87, or None for this one."
             )
 
     def mode(self, state: State, obs: Obs, reference: ReferenceStats | None) -> Actions:
