@@ -57,10 +57,11 @@ class Incumbent:
 
 def reference_policy(agent: Agent, query: ReferenceQuery) -> Act:
     """The reference's mean; where the agent searches off the data, it does so too."""
+    searching = partial(_searching, agent) if knows_lost(agent) else None  # once, not at each step
 
     def act(obs: np.ndarray) -> np.ndarray:
         stats = query(obs)
-        action = _searching(agent, obs, stats) if knows_lost(agent) else stats.loc
+        action = searching(obs, stats) if searching else stats.loc
         return np.asarray(action, np.float32)
 
     return act
