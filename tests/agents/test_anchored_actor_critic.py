@@ -8,7 +8,7 @@ import pytest
 from compiled import Compiled
 from method_runs import stacked
 from nppac.agents.anchored_actor_critic import Anchored
-from nppac.types import Batch, NStepOutcome, ReferenceStats
+from nppac.types import Batch, ReferenceStats
 from nppac.utils.errors import UserError
 
 OBS_DIM, ACTION_DIM, ROWS = 3, 2, 8
@@ -107,23 +107,6 @@ def test_a_tuned_temperature_waits_too():
     assert 0.5 > temperatures[2] > temperatures[3]
 
 
-def test_the_target_looks_as_far_ahead_as_it_is_told():
-    agent = other_agent(n_step=3, discount=0.9)
-    assert (agent.batch_spec(4).n_step, agent.batch_spec(4).discount) == (3, 0.9)
-    assert AGENT.batch_spec(4).n_step == 0
-    state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), make_batch()
-    far, discount = (np.full(ROWS, value, np.float32) for value in (7.0, 0.9**3))
-    outcome = NStepOutcome(far, OBS - np.float32(0.3), discount, STATS)
-    by_hand = batch._replace(
-        reward=outcome.reward,
-        next_obs=outcome.obs,
-        discount_mask=np.full(ROWS, 0.9**2, np.float32),
-    )
-    one, _ = agent.update_critic(state, batch._replace(n_step=outcome), KEY, "normal")
-    other, _ = agent.update_critic(state, by_hand, KEY, "normal")
-    assert not changed(one.critic, other.critic)
-
-
 def test_it_searches_only_where_the_reference_is_lost():
     agent = other_agent(lost_scale=0.5)
     state = agent.init(KEY, OBS_DIM, ACTION_DIM)
@@ -187,12 +170,6 @@ def test_it_does_not_act_without_its_reference():
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(UserError, match=next(iter(settings))):
         Anchored(**settings)
-
-
-def test_a_discount_of_zero_leaves_nothing_to_look_ahead_to():
-    assert Anchored(discount=0.0).discount == 0
-    with pytest.raises(UserError, match="discount"):
-        Anchored(discount=0.0, n_step=2)
 
 
 def test_the_unit_of_corrections_does_not_vanish_with_the_demonstrators_noise():

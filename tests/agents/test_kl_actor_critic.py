@@ -9,7 +9,7 @@ from method_runs import stacked
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import NormalPolicy
-from nppac.types import Batch, DemoBatch, ReferenceStats
+from nppac.types import Batch, DemoBatch, NStepOutcome, ReferenceStats
 from nppac.utils.errors import UserError
 
 OBS_DIM, ACTION_DIM, BATCH = 3, 6, 16
@@ -198,3 +198,35 @@ def test_cloning_reduces_the_kl():
 
     _, info = jax.lax.scan(step, state, length=200)
     assert float(info["pretrain_loss"][-1]) < 0.7 * float(info["pretrain_loss"][0])
+
+
+def test_the_target_looks_as_far_ahead_as_it_is_told():
+    agent, batch = small_agent(n_step=3, discount=0.9), make_batch()
+    assert (agent.batch_spec(4).n_step, agent.batch_spec(4).discount) == (3, 0.9)
+    assert small_agent().batch_spec(4).n_step == 0
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    outcome = NStepOutcome(
+        reward=jnp.full(BATCH, 7.0),
+        obs=batch.obs - 0.3,
+        discount=0.9**3 * batch.discount_mask,
+        reference=batch.reference,
+    )
+    by_hand = batch._replace(
+        reward=outcome.reward,
+        next_obs=outcome.obs,
+        discount_mask=0.9**2 * batch.discount_mask,
+        next_reference=outcome.reference,
+    )
+    one, _ = agent.update_critic(state, batch._replace(n_step=outcome), KEY, "normal")
+    other, _ = agent.update_critic(state, by_hand, KEY, "normal")
+    near, _ = agent.update_critic(state, batch, KEY, "normal")
+    for a, b in zip(jax.tree.leaves(one.critic), jax.tree.leaves(other.critic), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    one_weight, near_weight = (state.critic.members.weights[0] for state in (one, near))
+    assert not np.allclose(one_weight, near_weight, atol=1e-6)
+
+
+def test_a_discount_of_zero_leaves_nothing_to_look_ahead_to():
+    assert KLActorCritic(discount=0.0).discount == 0
+    with pytest.raises(UserError, match="discount"):
+        KLActorCritic(discount=0.0, n_step=2)

@@ -12,16 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.kl_estimates import KLEstimate
 from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.sampling import state_key
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.nn.policies import AnchoredPolicy, HeadName, Policy, make_policy
 from nppac.nn.units import at_least
-from nppac.types import Actions, Batch, Family, Obs, ReferenceStats, Values
+from nppac.types import Actions, Family, Obs, ReferenceStats, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import NonNegative, Positive, Several, Size, settings
+from nppac.utils.settings import NonNegative, Positive, Several, settings
 
 
 @settings
@@ -48,26 +47,15 @@ class Anchored(KLActorCritic):
     without noise would leave none."""
     min_unit_ratio: NonNegative = 0.0
     """The same as a fraction of the standard deviation of the demonstrated actions, for each."""
-    n_step: Size = 1
-    """Steps of reward in the critics' target before it bootstraps."""
     candidates: Several = 1
     """Number of actions from which the critics choose: the policy's own, and samples around it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_step > 1 and self.discount == 0:
-            raise UserError("'discount' is 0; with 'n_step' above 1 it must be greater than 0.")
         if self.min_unit_ratio and self.weight_decay:
             raise UserError(
                 "'weight_decay' would shrink the smallest units. Give 0, or no 'min_unit_ratio'."
             )
-
-    def batch_spec(self, batch_size: int) -> BatchSpec:
-        """Minibatches, with n-step outcomes if `n_step` is above 1."""
-        spec = super().batch_spec(batch_size)
-        if self.n_step == 1:
-            return spec
-        return spec._replace(n_step=self.n_step, discount=self.discount)
 
     def make_policy(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> Policy:
         """A policy whose correction is nearly zero everywhere."""
@@ -90,18 +78,6 @@ class Anchored(KLActorCritic):
     def smallest_units(self, actions: np.ndarray) -> np.ndarray:
         """`min_unit_ratio` of the standard deviation of each demonstrated action."""
         return self.min_unit_ratio * np.std(actions, axis=0, dtype=np.float64)
-
-    def update_critic(
-        self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
-    ) -> tuple[KLActorCriticState, Info]:
-        """One step on the Bellman residual over `n_step` steps."""
-        if batch.n_step is not None:
-            reward, obs, discount, reference = batch.n_step
-            mask = discount / self.discount  # the target multiplies by γ
-            batch = batch._replace(
-                reward=reward, next_obs=obs, next_reference=reference, discount_mask=mask
-            )
-        return super().update_critic(state, batch, key, family)
 
     def sample(
         self,

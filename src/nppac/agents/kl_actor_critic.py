@@ -29,7 +29,7 @@ from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
-from nppac.utils.settings import NaturalNumber, ProperFraction, Several, settings
+from nppac.utils.settings import NaturalNumber, ProperFraction, Several, Size, settings
 
 ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 """A term that a method adds to the policy's loss."""
@@ -51,6 +51,9 @@ class KLActorCritic(ResidualActorCritic):
     """Number of samples that the sampled KL averages over."""
     backup_kl: bool = True
     """Whether the critics' target includes the KL penalty."""
+    n_step: Size = 1
+    """Steps of reward in the critics' target before it bootstraps; a penalty in the target is that
+    of the last one."""
     utd_ratio: Several = 1
     """Critic steps, each on its own minibatch, for each policy step."""
     num_min_qs: Several | None = None
@@ -68,11 +71,16 @@ class KLActorCritic(ResidualActorCritic):
         super().__post_init__()
         if self.num_min_qs is not None and self.num_min_qs > self.num_qs:
             raise UserError(f"'num_min_qs' is {self.num_min_qs}; there are {self.num_qs} critics.")
+        if self.n_step > 1 and self.discount == 0:
+            raise UserError("'discount' is 0; with 'n_step' above 1 it must be greater than 0.")
 
     def batch_spec(self, batch_size: int) -> BatchSpec:
         """`utd_ratio` minibatches, each with its fraction of demonstrations."""
         demo_batch = round(self.offline_ratio * batch_size)
-        return BatchSpec(batch_size - demo_batch, demo_batch, self.utd_ratio)
+        spec = BatchSpec(batch_size - demo_batch, demo_batch, self.utd_ratio)
+        if self.n_step == 1:
+            return spec
+        return spec._replace(n_step=self.n_step, discount=self.discount)
 
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> KLActorCriticState:
         """Fresh networks and the initial temperature."""
@@ -137,7 +145,13 @@ class KLActorCritic(ResidualActorCritic):
     def update_critic(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family
     ) -> tuple[KLActorCriticState, Info]:
-        """One step on the Bellman residual."""
+        """One step on the Bellman residual over `n_step` steps."""
+        if batch.n_step is not None:
+            reward, obs, discount, reference = batch.n_step
+            mask = discount / self.discount  # the target multiplies by γ
+            batch = batch._replace(
+                reward=reward, next_obs=obs, next_reference=reference, discount_mask=mask
+            )
         next_action, next_log_ratio = self.act_with_log_ratio(
             state.policy, batch.next_obs, batch.next_reference, key, family
         )
