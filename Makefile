@@ -36,8 +36,9 @@ lint: $(STAMP)
 audit: $(STAMP)  ## known vulnerabilities of the pinned packages, where the database can be reached
 	$(BIN)/python benchmarks/audit_dependencies.py
 
-report: $(STAMP)  ## the records of results/ as one page
-	$(BIN)/nppac report results --out docs/report.html
+report: $(STAMP)  ## the records of results/ as one page, without the trials that settings were chosen by
+	$(BIN)/nppac report $(filter-out %.md %/ablation %/benchmarks %/doctor %/figures %/pendulum %/reliability %/tuning, $(wildcard results/*)) \
+		--out docs/report.html
 
 bench: $(STAMP)  ## speed and memory, each beside its peer; wants an idle machine
 	$(BIN)/python benchmarks/updates.py
