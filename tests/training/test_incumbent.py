@@ -144,6 +144,9 @@ def test_a_run_ends_with_fresh_episodes_of_its_reference_and_its_policy(finished
     assert fresh["episodes"] == 3
     assert fresh["policy"] == fresh["reference"]  # the incumbent is the reference's mean
     assert fresh["newest"] != fresh["reference"]
+    quantiles = fresh["newest"]["return_quantiles"]
+    assert quantiles == sorted(quantiles)
+    assert quantiles[0] < fresh["newest"]["return"][0] < quantiles[-1]
     assert summary["incumbent"]["env_steps"] == 0
     assert summary["incumbent"]["test_steps"] > 0
     test = summary["incumbent"]["last_test"]

@@ -15,6 +15,8 @@ from nppac.training.problem import Problem
 from nppac.utils.progress import progress_bar
 
 Judgement = dict[str, object]
+QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
+"""Of the returns of the fresh episodes: a few failures among many successes hide in a mean."""
 
 
 def judge_run(
@@ -56,9 +58,12 @@ def _fresh(problem: Problem, act: Act, schedule: Schedule, seed: int) -> Evaluat
 
 
 def _outcome(evaluation: Evaluation) -> dict[str, object]:
-    """Means, each with its 95 % interval over episodes: [mean, low, high]."""
+    """Means with 95 % intervals over episodes, [mean, low, high], and `QUANTILES` of the return."""
     returns, count = np.array(evaluation.returns), len(evaluation.returns)
-    outcome: dict[str, object] = {"return": list(mean_interval(returns))}
+    outcome: dict[str, object] = {
+        "return": list(mean_interval(returns)),
+        "return_quantiles": np.quantile(returns, QUANTILES).tolist(),
+    }
     for name, share in (
         ("success_any", evaluation.success_any),
         ("success_end", evaluation.success_end),
