@@ -89,14 +89,16 @@ def test_what_holds_on_runners_is_the_rivals_too():
     assert not ours.backup_kl
     paper = preset("ant", "nppac", "paper").agent
     assert paper.backup_kl
-    assert (paper.normalise_values, paper.critic_warmup_updates, paper.lost_scale) == (False, 0, 0)
+    assert (paper.normalise_values, paper.critic_warmup_updates, paper.lost_ratio) == (False, 0, 0)
     assert (ours.num_min_qs, ours.policy_value) == (1, "mean")
     assert (paper.num_min_qs, paper.policy_value) == (None, "min")
 
 
-def test_only_where_no_fall_ends_an_episode_a_cloned_policy_searches():
-    assert preset("halfcheetah", "nppac").agent.lost_scale == 0.68
-    assert preset("walker2d", "nppac").agent.lost_scale == 0.0
+def test_a_cloned_policy_searches_where_its_reference_says_that_it_is_lost():
+    for task in ("halfcheetah", "walker2d", "Hopper-v5"):
+        agent = preset(task, "nppac").agent
+        assert (agent.lost_ratio, agent.lost_scale) == (0.87, 0.0)
+    assert preset("door", "nppac").agent.lost_ratio == 0
 
 
 def test_unknown_names_are_refused_with_the_nearest():

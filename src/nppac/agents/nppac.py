@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import cast
 
 from nppac.agents.common.paper_settings import (
-    LOST_SCALE,
     is_dexterous,
     paper_recipe,
     scheduled,
     with_acting_reference,
 )
+from nppac.agents.common.searching import LOST_RATIO
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 
@@ -38,6 +38,8 @@ def holding_agent(agent: KLActorCritic) -> KLActorCritic:
         temperature=0.15,
         exploration_noise=0.3,
         policy_ema_updates=1_000,
+        # Where no fall ends an episode, a policy without noise can come to rest for good.
+        lost_ratio=LOST_RATIO,
     )
 
 
@@ -55,8 +57,7 @@ def nppac_recipe(task: str, preset: Preset) -> Recipe:
     if is_dexterous(task):
         return replace(recipe, agent=agent)
     recipe = scheduled(recipe, pretrain_copies=4, pretrain_epochs=60)
-    agent = replace(holding_agent(agent), lost_scale=LOST_SCALE.get(task, 0.0))
-    return with_acting_reference(task, replace(recipe, agent=agent))
+    return with_acting_reference(task, replace(recipe, agent=holding_agent(agent)))
 
 
 register_method(

@@ -8,6 +8,7 @@ from nppac.agents.common.paper_settings import (
     scheduled,
     with_acting_reference,
 )
+from nppac.agents.common.searching import LOST_RATIO
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 
 # Rewards come only where the hand succeeds. With the recipe below the door's policy goes further,
@@ -46,8 +47,8 @@ RECIPE = Anchored(
     # What a fall looks like, and how near it is, shows only where the noise leads to falls.
     noise_ratio=1.0,
     # Where a fall ends no episode, the replay would fill with what comes after it. The GP knows
-    # nothing there: HalfCheetah that lies has 0.96 of the prior's scale, and runs at 0.15.
-    lost_ratio=0.87,
+    # nothing there.
+    lost_ratio=LOST_RATIO,
     max_lost_steps=25,
     min_unit_ratio=0.1,
     critic_warmup_updates=1_000,

@@ -52,10 +52,6 @@ ACTING_REFERENCE = {"halfcheetah": "mixed:ensemble+gp"}
 stays the GP's."""
 LENGTHSCALE_MULTIPLIER = {"walker2d": 2.2}
 """Factors on the fitted lengthscales with which the GP's mean acts better."""
-LOST_SCALE = {"halfcheetah": 0.68}
-"""No fall ends an episode there: whoever lies still where the demonstrations say nothing must
-search. The reference has a scale of 0.12 where the cheetah runs, and of 0.75 where it lies on its
-nose; the scale of a policy that was trained towards it is 0.12 and 0.72."""
 
 
 def with_acting_reference(task: str, recipe: Recipe) -> Recipe:

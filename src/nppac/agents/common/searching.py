@@ -11,6 +11,10 @@ from nppac.types import Actions, AnyArray, Obs, ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.settings import Count, Fraction, NonNegative, settings
 
+LOST_RATIO = 0.87
+"""The presets' `lost_ratio`. HalfCheetah's reference has 0.2 of its far scale where the cheetah
+runs, and 0.96 of it where the cheetah lies."""
+
 
 @settings
 class SearchingActorCritic(ActorCritic):
