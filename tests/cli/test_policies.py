@@ -84,3 +84,12 @@ def test_a_comparison_counts_the_steps_to_a_threshold(finished, capsys):
     out, _ = capsys.readouterr()
     assert "interquartile mean over seeds [95 % interval]" in out
     assert "steps to -1,000" in out
+
+
+def test_a_comparison_writes_every_evaluation_as_a_table(finished, capsys):
+    main(["compare", str(finished), "--markdown", "table.md"])
+    assert "Table: table.md" in capsys.readouterr().out
+    header, rule, *rows = Path("table.md").read_text().splitlines()
+    assert header.startswith("| steps | ")
+    assert set(rule) <= set("|- ")
+    assert rows[0].startswith("| 0 | ")

@@ -18,12 +18,14 @@ from nppac.evaluation.compare import (
     standings,
 )
 from nppac.evaluation.evaluate import evaluate_policy
+from nppac.plotting.evaluation_table import Evaluated, evaluation_table
 from nppac.plotting.numbers import interval_text, steps_text
 from nppac.tasks import get_task
 from nppac.tasks.video import record_video
 from nppac.training.config import plain_config
+from nppac.training.summary import load_fresh
 from nppac.utils.errors import UserError, check_seed
-from nppac.utils.files import write_json
+from nppac.utils.files import write_atomically, write_json
 from nppac.utils.locks import check_output
 from nppac.utils.provenance import provenance
 from nppac.utils.text import printable
@@ -37,6 +39,7 @@ def compare_command(
     out: Path = Path("comparison.png"),
     ends: bool = False,
     threshold: Annotated[float | None, tyro.conf.arg(metavar="LEVEL")] = None,
+    markdown: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None,
 ) -> None:
     """Compare runs on one task: a table of methods over seeds, and their learning curves.
 
@@ -50,7 +53,11 @@ def compare_command(
         out: The picture to draw.
         ends: Draw only where each run ended: curves of many settings cannot be told apart.
         threshold: Level to which steps are counted; by default nine tenths of what can be reached.
+        markdown: Also write every evaluation of every run, and what it judged on fresh episodes,
+            to this file as a table for documents.
     """
+    if markdown is not None:
+        check_output(markdown)
     groups = group_runs({run: plain_config(run) for run in runs})
     methods = {name: [load_evaluated(run) for run in group] for name, group in groups.items()}
     measure = evaluation_measure([m for group in methods.values() for m in group])
@@ -71,6 +78,15 @@ def compare_command(
     draw = draw_ends if ends else draw_learning_curves
     draw(methods, out, title=task)
     print(f"Picture: {out}")
+    if markdown is not None:
+        runs_of = {name: list(map(_evaluated, group)) for name, group in groups.items()}
+        text = evaluation_table(runs_of)
+        write_atomically(markdown, lambda file: file.write(text.encode()))
+        print(f"Table: {markdown}")
+
+
+def _evaluated(run: Path) -> Evaluated:
+    return Evaluated(str(plain_config(run)["seed"]), load_evaluated(run), load_fresh(run))
 
 
 def evaluate_command(

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from nppac.evaluation.metrics import METRICS_FILE, load_metrics
-from nppac.evaluation.statistics import mean_interval
+from nppac.evaluation.statistics import Interval, mean_interval
 from nppac.training.config import RunConfig
+from nppac.training.directory import SUMMARY_FILE
 from nppac.training.epoch import Run
 from nppac.utils.errors import UserError
+from nppac.utils.files import read_json_object
 
 
 def run_summary(
@@ -55,3 +57,23 @@ def _incumbent_facts(run: Run) -> dict[str, object]:
     if len(seen):
         facts["last_test"] = {"episodes": len(seen), "difference": list(mean_interval(seen))}
     return facts
+
+
+def load_fresh(directory: Path) -> dict[str, dict[str, Interval]]:
+    """Measures by policy of what a finished run judged on fresh episodes; nothing if it did not."""
+    path = directory / SUMMARY_FILE
+    fresh = read_json_object(path).get("fresh") if path.exists() else None
+    if not isinstance(fresh, dict):
+        return {}
+    return {
+        policy: {name: Interval(*value) for name, value in outcome.items() if _is_interval(value)}
+        for policy, outcome in fresh.items()
+        if isinstance(outcome, dict)
+    }
+
+
+def _is_interval(value: object) -> bool:
+    """Whether a value of a file is an estimate with the ends of its interval."""
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    return all(isinstance(number, int | float) for number in value)
