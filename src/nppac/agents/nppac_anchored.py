@@ -11,17 +11,6 @@ from nppac.agents.common.paper_settings import (
 from nppac.agents.common.searching import LOST_RATIO
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 
-# Rewards come only where the hand succeeds. With the recipe below the door's policy goes further,
-# and its success swings: 73, 90, 79 and 89 % at 0, 5,000, 10,000 and 15,000 steps.
-DOOR = Anchored(utd_ratio=8, critic_warmup_updates=1_000, policy_ema_updates=2_000)
-PEN = replace(
-    DOOR,
-    temperature_in_q_units=True,
-    temperature=0.004,
-    noise_ratio=1.0,
-    critic_warmup_updates=4_000,
-)
-DEXTEROUS = {"door": DOOR, "pen": PEN}
 RECIPE = Anchored(
     # Where σ0 is a small part of the box, critics of plain actions hardly tell them apart. With
     # residuals Walker2d keeps at a KL of 0.3 what it lost without them.
@@ -54,11 +43,11 @@ RECIPE = Anchored(
     critic_warmup_updates=1_000,
     policy_ema_updates=2_000,
 )
-"""One agent for every other task; its units it computes from data."""
+"""One agent for every task; its units it computes from data."""
 
 
 def anchored_recipe(task: str, preset: Preset) -> Recipe:
-    """One recipe for all but the dexterous tasks; the paper has no other.
+    """One agent for every task, in both presets: the paper has no such method.
 
     The GP's variances are computed from neighbours, because acting queries it at every step.
     """
@@ -67,7 +56,7 @@ def anchored_recipe(task: str, preset: Preset) -> Recipe:
     )
     recipe = with_acting_reference(task, paper)
     gp = replace(recipe.gp, variance="neighbours", neighbours=64)
-    return replace(recipe, agent=DEXTEROUS.get(task, RECIPE), gp=gp)
+    return replace(recipe, agent=RECIPE, gp=gp)
 
 
 register_method(
