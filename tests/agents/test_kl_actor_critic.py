@@ -178,6 +178,32 @@ def test_the_target_kl_grows_with_the_number_of_actions():
     assert target("uniform") == pytest.approx(6 + 6 * np.log(2))
 
 
+def test_the_target_kl_may_grow_with_the_updates():
+    agent = small_agent(tune_temperature=True, target_kl=1e6, target_kl_doubling_updates=4)
+    state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), stacked(make_batch())
+    growth = []
+    for _ in range(3):
+        growth.append(float(agent.kl_growth(state)))
+        state, _ = agent.update(state, batch, KEY, "normal")
+    assert growth == [1.0, 1.25, 1.5]
+    assert small_agent(target_kl=1e6).kl_growth(state) == 1.0
+
+
+def test_the_temperature_follows_the_target_kl_that_has_grown():
+    state, batch = small_agent().init(KEY, OBS_DIM, ACTION_DIM), stacked(make_batch())
+    _, info = small_agent().update(state, batch, KEY, "normal")
+
+    def second_step(doubling_updates):
+        settings = {"tune_temperature": True, "target_kl": 0.6 * float(info["kl"])}
+        agent = small_agent(**settings, target_kl_doubling_updates=doubling_updates)
+        first, _ = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), batch, KEY, "normal")
+        second, _ = agent.update(first, batch, KEY, "normal")
+        return float(second.log_temperature - first.log_temperature)
+
+    assert second_step(0) > 0.0  # the policy is further away than 0.6 of its KL
+    assert second_step(1) < second_step(0)  # and nearer than 1.2 of it
+
+
 @pytest.mark.parametrize(("given", "step"), [(None, 3e-4), (0.02, 0.02)])
 def test_tuned_temperature_has_a_step_size_of_its_own(given, step):
     settings = {"tune_temperature": True, "target_kl": 1e6}

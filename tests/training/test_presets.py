@@ -141,6 +141,7 @@ def test_the_anchored_recipe():
     assert not agent.backup_kl
     assert agent.min_unit_ratio == 0.1  # a demonstrator without noise leaves no other
     assert (agent.tune_temperature, agent.target_kl_per_root_action) == (True, 0.1)
+    assert agent.target_kl_doubling_updates == 10_000
     assert (agent.critic_warmup_updates, agent.policy_ema_updates) == (1_000, 2_000)
 
 

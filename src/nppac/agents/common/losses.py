@@ -33,7 +33,9 @@ def policy_loss(q: Values, log_ratio: Values, temperature: Scalar | float) -> Sc
     return jnp.mean(temperature * log_ratio - q)
 
 
-def temperature_loss(log_temperature: Scalar, log_ratio: Values, target_kl: float) -> Scalar:
+def temperature_loss(
+    log_temperature: Scalar, log_ratio: Values, target_kl: Scalar | float
+) -> Scalar:
     """-log α (KL - target): α rises while the policy is further from π0 than the target."""
     return -log_temperature * jnp.mean(jax.lax.stop_gradient(log_ratio) - target_kl)
 

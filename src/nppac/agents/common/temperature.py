@@ -12,7 +12,7 @@ from nppac.agents.common.optimise import Optimiser, apply_gradient
 from nppac.agents.common.searching import SearchingActorCritic
 from nppac.nn.distributions import LOG_2
 from nppac.types import Family, Scalar, Values
-from nppac.utils.settings import Finite, Positive, settings
+from nppac.utils.settings import Finite, NaturalNumber, Positive, settings
 
 
 @settings
@@ -34,6 +34,8 @@ class TemperedActorCritic(SearchingActorCritic):
     `entropy_target`, as in SAC."""
     entropy_target: Finite = -1.0
     """Target entropy of a tuned α, in nats per action dimension."""
+    target_kl_doubling_updates: NaturalNumber = 0
+    """Updates after which the target KL has doubled; it grows linearly. With 0 it stays."""
 
     def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
         """The weight α of the KL, times E|Q| with `temperature_in_q_units`."""
@@ -52,15 +54,22 @@ class TemperedActorCritic(SearchingActorCritic):
         """One step of α towards the target KL, if α is tuned."""
         if not self.tune_temperature:
             return state
-        target_kl = self.kl_target(action_dim, family)
+        target_kl = self.kl_target(action_dim, family) * self.kl_growth(state)
         gradient = jax.grad(temperature_loss)(state.log_temperature, log_ratio, target_kl)
         log_temperature, optimiser = apply_gradient(
             self.temperature_adam(), state.log_temperature, gradient, state.temperature_optimiser
         )
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
 
+    def kl_growth(self, state: KLActorCriticState) -> Scalar | float:
+        """1 + t / T after t steps of α: the more critics have seen, the less a prior counts."""
+        if not self.target_kl_doubling_updates:
+            return 1.0
+        steps = optax.tree_utils.tree_get(state.temperature_optimiser, "count")  # Adam's own
+        return 1.0 + steps / self.target_kl_doubling_updates
+
     def kl_target(self, action_dim: int, family: Family) -> float:
-        """The KL that a tuned α holds.
+        """The KL that a tuned α holds at first.
 
         SAC's target log π = d is a log-ratio of d + d ln 2 against the uniform reference.
         """
