@@ -47,12 +47,17 @@ def test_sac_needs_no_demonstrations(task):
     assert config.agent.policy_hidden == preset(task).agent.policy_hidden
 
 
+def test_dapgs_cloning_is_finished_by_default():
+    assert preset("ant", "dapg").schedule.pretrain_epochs == 100
+    assert preset("ant", "dapg", "paper").schedule.pretrain_epochs == 5
+
+
 @pytest.mark.parametrize("name", get_args(Preset))
 @pytest.mark.parametrize(("task", "epoch"), [("door", 40_000), ("pen", 20_000), ("ant", 10_000)])
 def test_dapg_is_on_policy(task, epoch, name):
     schedule = preset(task, "dapg", name).schedule
     assert schedule.epoch_steps == schedule.replay_capacity == epoch
-    assert (schedule.warmup_steps, schedule.pretrain_epochs) == (0, 5)
+    assert schedule.warmup_steps == 0
     assert schedule.steps % epoch == 0
 
 

@@ -220,7 +220,11 @@ class DAPG(EpisodicAgent):
 
 
 def dapg_recipe(task: str, preset: Preset) -> Recipe:
-    """Epochs of 200 episodes on the dexterous tasks, as the authors', and of 10 on the others."""
+    """Epochs of 200 episodes on the dexterous tasks, as the authors', and of 10 on the others.
+
+    After the authors' five passes of cloning the policy hardly moves on HalfCheetah (a return of
+    25); after a hundred it acts as well as a plain regression (6,526).
+    """
     epoch = {"door": 40_000, "pen": 20_000}.get(task, 10_000)
     recipe = without_reference(task, DAPG(critic_updates=2 * epoch // DAPG.minibatch_size))
     recipe = scheduled(
@@ -231,7 +235,7 @@ def dapg_recipe(task: str, preset: Preset) -> Recipe:
         replay_capacity=epoch,
         eval_every=epoch,
         checkpoint_every=epoch,
-        pretrain_epochs=5,
+        pretrain_epochs=5 if preset == "paper" else 100,
         pretrain_batch_size=32,
     )
     return recipe if preset == "paper" else reduced(recipe)
