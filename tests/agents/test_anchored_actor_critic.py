@@ -165,6 +165,7 @@ def test_it_does_not_act_without_its_reference():
         {"n_step": 0},
         {"candidates": 0},
         {"policy_ema_updates": -1},
+        {"policy_ema_ratio": 0.2},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings):

@@ -148,6 +148,7 @@ def test_the_anchored_recipe():
     assert (agent.tune_temperature, agent.target_kl_per_root_action) == (True, 0.1)
     assert agent.target_kl_doubling_updates == 10_000
     assert (agent.critic_warmup_updates, agent.policy_ema_updates) == (1_000, 2_000)
+    assert agent.policy_ema_ratio == 0.2
 
 
 @pytest.mark.parametrize("task", [*PAPER, "Hopper-v5"])

@@ -44,7 +44,10 @@ RECIPE = Anchored(
     max_lost_steps=25,
     min_unit_ratio=0.1,
     critic_warmup_updates=1_000,
+    # The newest policy walks on through ones that fall now and then; their average falls less. It
+    # may reach back the further, the slower the policy changes.
     policy_ema_updates=2_000,
+    policy_ema_ratio=0.2,
 )
 """One agent for every task; its units it computes from data."""
 

@@ -16,10 +16,10 @@ from nppac.agents.common.losses import critic_loss
 from nppac.agents.common.optimise import (
     Optimiser,
     apply_gradient,
-    average_params,
     init_optimiser,
     mean_magnitude,
     polyak_average,
+    with_average,
 )
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import HeadName, Policy, make_policy
@@ -41,6 +41,7 @@ from nppac.utils.settings import (
     NonNegative,
     Positive,
     PositiveFraction,
+    ProperFraction,
     Several,
     Widths,
     settings,
@@ -94,6 +95,9 @@ class ActorCritic(ABC):
     """Noise of the exploring policy, as a multiple of its own scale."""
     policy_ema_updates: NaturalNumber = 0
     """Updates over which the evaluated policy is averaged; 0 evaluates the newest policy."""
+    policy_ema_ratio: ProperFraction = 0.0
+    """The same as a fraction of the policy's updates so far, pretraining included, where that is
+    more. Needs `policy_ema_updates`."""
     standardise_obs: bool = False
     """Let the policy see observations in the units of the demonstrations, if there are any."""
 
@@ -102,6 +106,11 @@ class ActorCritic(ABC):
             raise UserError(
                 f"The head 'anchored' corrects a reference, which {type(self).__name__} does not "
                 "use. Choose another --head, or the method nppac-anchored."
+            )
+        if self.policy_ema_ratio and not self.policy_ema_updates:
+            raise UserError(
+                f"'policy_ema_ratio' is {self.policy_ema_ratio}, but 'policy_ema_updates' is 0, so "
+                "nothing is averaged. Give a number of updates, such as 2000, or a ratio of 0."
             )
         if self.standardise_obs and self.weight_decay:
             raise UserError(
@@ -233,6 +242,5 @@ class ActorCritic(ABC):
         if self.weight_decay:
             optimiser = optax.chain(optax.add_decayed_weights(self.weight_decay), optimiser)
         if self.policy_ema_updates:
-            average = average_params(1.0 / self.policy_ema_updates)
-            optimiser = optax.chain(optimiser, average)
+            optimiser = with_average(optimiser, self.policy_ema_updates, self.policy_ema_ratio)
         return optimiser

@@ -71,16 +71,26 @@ class ParamsAverage(NamedTuple):
     average: optax.Params
 
 
-def average_params(rate: float) -> Optimiser:
-    """Passes updates on unchanged, and averages the parameters that result from them."""
+def with_average(optimiser: Optimiser, window: int, ratio: float) -> Optimiser:
+    """Adam, or a chain with it, that also averages the parameters that result from its steps.
 
-    def init(params: object) -> ParamsAverage:
-        return ParamsAverage(jax.tree.map(jnp.copy, params))
+    φ̄ ← φ̄ + (φ - φ̄) / max(n, ρ t) after t steps, with the window n and the ratio ρ
+    """
 
-    def update(updates: P, state: object, params: object = None) -> tuple[P, ParamsAverage]:
-        after = optax.apply_updates(cast(optax.Params, params), cast(optax.Updates, updates))
-        average = cast(ParamsAverage, state).average
-        return updates, ParamsAverage(polyak_average(after, average, rate))
+    def init(params: optax.Params) -> tuple[optax.OptState, ParamsAverage]:
+        return optimiser.init(params), ParamsAverage(jax.tree.map(jnp.copy, params))
+
+    def update(
+        updates: optax.Updates, state: optax.OptState, params: optax.Params | None = None
+    ) -> tuple[optax.Updates, tuple[optax.OptState, ParamsAverage]]:
+        inner, before = cast(tuple[optax.OptState, ParamsAverage], state)
+        change, inner = optimiser.update(updates, inner, params)
+        after = optax.apply_updates(cast(optax.Params, params), change)
+        steps = optax.tree_utils.tree_get(inner, "count")  # Adam's own
+        average = optax.incremental_update(
+            after, before.average, 1.0 / jnp.maximum(window, ratio * steps)
+        )
+        return change, (inner, ParamsAverage(average))
 
     return optax.GradientTransformation(init, update)
 
