@@ -127,16 +127,21 @@ def test_a_baseline_keeps_the_papers_budget_and_evaluation(name, task):
 
 
 def test_the_anchored_policy_has_one_agent_for_every_task():
+    """But for the distance, which stays where success is the reward."""
     agents = {
-        preset(task, "nppac-anchored", name).agent
+        (task, name): preset(task, "nppac-anchored", name).agent
         for task in (*PAPER, "Hopper-v5")
         for name in get_args(Preset)
     }
-    assert len(agents) == 1
+    growth = {(task, agent.target_kl_doubling_updates) for (task, _), agent in agents.items()}
+    runners = {(task, 10_000) for task in ("halfcheetah", "walker2d", "ant", "Hopper-v5")}
+    assert growth == {*runners, ("door", 0), ("pen", 0)}
+    constant = {replace(agent, target_kl_doubling_updates=0) for agent in agents.values()}
+    assert len(constant) == 1
 
 
 def test_the_anchored_recipe():
-    agent = preset("door", "nppac-anchored").agent
+    agent = preset("walker2d", "nppac-anchored").agent
     assert agent.critic_residuals
     assert (agent.n_step, agent.utd_ratio, agent.noise_ratio) == (3, 4, 1.0)
     assert (agent.lost_scale, agent.lost_ratio, agent.max_lost_steps) == (0.0, 0.87, 25)

@@ -11,6 +11,7 @@ from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import Recipe
 from nppac.agents.schedule import Schedule
 from nppac.references import GPConfig
+from nppac.tasks.registry import TASKS
 
 DEXTEROUS_TASKS = ("door", "pen")
 
@@ -65,6 +66,12 @@ def with_acting_reference(task: str, recipe: Recipe) -> Recipe:
 def is_dexterous(task: str) -> bool:
     """Whether a task is one of the paper's dexterous tasks."""
     return task in DEXTEROUS_TASKS
+
+
+def rewards_success(task: str) -> bool:
+    """Whether a task is known to reward the steps that report success, and nothing else."""
+    spec = TASKS.get(task)
+    return spec is not None and spec.reward == "success"
 
 
 def without_reference(task: str, agent: Agent) -> Recipe:
