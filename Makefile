@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 train: $(STAMP)  ## train a door-opening policy from the embedded demonstrations
 	$(BIN)/nppac train --task door --steps 4000 --eval-every 2000 --eval-episodes 32 --challenge-episodes 32 \
-		--final-episodes 100 --min-unit 0.04 --out runs/door-$$(date +%Y%m%d-%H%M%S)
+		--final-episodes 100 --out runs/door-$$(date +%Y%m%d-%H%M%S)
 
 # The type checker has one core to itself; side by side with the tests neither core is ever idle.
 test: $(STAMP)  ## everything that must hold, in a few minutes
