@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from nppac.training.pretraining import fresh_state
+from nppac.agents.common.returns import value_units
+from nppac.training.pretraining import demo_transitions, fresh_state
 from nppac.utils.errors import UserError
 from toy_run import column, make_problem, recorded, run
 from toy_task import AGENT, OBS_DIM, SCHEDULE
@@ -55,6 +56,16 @@ def test_without_demonstrations_observations_stay_as_they_are():
     np.testing.assert_array_equal(centre, np.zeros(OBS_DIM))
     np.testing.assert_array_equal(spread, np.ones(OBS_DIM))
     assert (furthest > 1e20).all()
+
+
+def test_critics_have_their_units_before_they_learn_offline(tmp_path):
+    demos = recorded()
+    agent = replace(AGENT, normalise_values=True)
+    offline = replace(SCHEDULE, demos_in_replay=True, offline_updates=5)
+    learned = run(tmp_path / "offline", offline, agent=agent, demos=demos).state
+    replay = demo_transitions(make_problem(demos=demos), agent, offline)
+    units = value_units(replay, agent.discount)
+    np.testing.assert_allclose((learned.value_shift, learned.value_scale), units, rtol=1e-6)
 
 
 def test_no_weight_decay_may_shrink_the_units():

@@ -14,17 +14,15 @@ from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info
 from nppac.agents.common.kl_estimates import KLEstimate, draw_with_kl
-from nppac.agents.common.kl_state import (
-    KLActorCriticState,
-    after_warmup,
-    in_critic_units,
-    in_reward_units,
-)
+from nppac.agents.common.kl_state import KLActorCriticState, after_warmup
 from nppac.agents.common.losses import policy_loss, soft_target
 from nppac.agents.common.optimise import init_optimiser
 from nppac.agents.common.residual_critics import ResidualActorCritic
-from nppac.agents.common.returns import value_units
-from nppac.agents.replay import Replay
+from nppac.agents.common.value_units import (
+    CalibratedActorCritic,
+    in_critic_units,
+    in_reward_units,
+)
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
 from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
@@ -36,7 +34,7 @@ ExtraLoss = Callable[[Policy, CriticEnsemble], Scalar]
 
 
 @settings
-class KLActorCritic(ResidualActorCritic):
+class KLActorCritic(ResidualActorCritic, CalibratedActorCritic):
     """Settings of the agent; its methods are pure functions of a state.
 
     y = r + γ m (min_i Q̄_i(s', a') - α [log π(a'|s') - log π0(a'|s')])
@@ -62,8 +60,6 @@ class KLActorCritic(ResidualActorCritic):
     """What the policy maximises: the minimum of the critics, or their mean."""
     offline_ratio: ProperFraction = 0.0
     """Fraction of each minibatch that is drawn from the demonstrations, which then need rewards."""
-    normalise_values: bool = False
-    """Give the critics outputs of order ten; Adam would take long to reach values of 1,000."""
     critic_warmup_updates: NaturalNumber = 0
     """Number of first updates in which only the critics learn."""
 
@@ -93,13 +89,6 @@ class KLActorCritic(ResidualActorCritic):
             value_shift=jnp.float32(0.0),
             value_scale=jnp.float32(1.0),
         )
-
-    def calibrated(self, state: KLActorCriticState, replay: Replay) -> KLActorCriticState:
-        """Before the first update: the units of the critics, from the returns in the replay."""
-        if not self.normalise_values:
-            return state
-        shift, scale = value_units(replay, self.discount)
-        return state._replace(value_shift=shift, value_scale=scale)
 
     def update(
         self, state: KLActorCriticState, batch: Batch, key: PRNGKeyArray, family: Family

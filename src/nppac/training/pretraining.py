@@ -6,7 +6,7 @@ Everything random is derived from (seed, purpose, counter).
 import jax
 import numpy as np
 
-from nppac.agents.base import Agent, ReplayAgent, StandardisingAgent, State
+from nppac.agents.base import Agent, CalibratedAgent, ReplayAgent, StandardisingAgent, State
 from nppac.agents.replay import Replay, as_replay
 from nppac.agents.schedule import Schedule
 from nppac.references.base import Reference
@@ -54,6 +54,8 @@ def learn_offline(
     """Gradient steps on the demonstrations alone."""
     key, total = random_stream(seed, "offline"), schedule.offline_updates
     size, family = schedule.batch_size, problem.reference.family
+    if isinstance(agent, CalibratedAgent):
+        state = agent.calibrated(state, demos)
     with progress_bar("Learning from the demonstrations", total) as advance:
         for done in range(0, total, OFFLINE_ROUND):
             count = min(OFFLINE_ROUND, total - done)

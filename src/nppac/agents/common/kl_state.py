@@ -1,4 +1,4 @@
-"""The state of the KL actor-critic, the units of its critics, and how they learn first."""
+"""The state of the KL actor-critic, and how its critics learn first."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ import optax
 
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
-from nppac.types import Scalar, Values
+from nppac.types import Scalar
 
 
 class KLActorCriticState(NamedTuple):
@@ -25,16 +25,6 @@ class KLActorCriticState(NamedTuple):
     """Value, in the rewards' units, at which the critics say 0."""
     value_scale: Scalar
     """What 1 of the critics is in the rewards' units."""
-
-
-def in_reward_units(state: KLActorCriticState, q: Values) -> Values:
-    """Values as the critics give them, in the rewards' units."""
-    return state.value_shift + state.value_scale * q
-
-
-def in_critic_units(state: KLActorCriticState, value: Values) -> Values:
-    """Values in the rewards' units, as the critics give them."""
-    return (value - state.value_shift) / state.value_scale
 
 
 def after_warmup(
