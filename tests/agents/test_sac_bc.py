@@ -9,6 +9,7 @@ from nppac.agents.base import split_rows
 from nppac.agents.common.losses import imitation_loss
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.sac_bc import SACBC
+from nppac.types import DemoBatch
 from nppac.utils.errors import UserError
 
 KEY = jax.random.key(0)
@@ -105,6 +106,30 @@ def test_the_policys_loss_is_sacs_and_the_weighted_imitation():
     assert float(info["critic_loss"]) == pytest.approx(float(sac_info["critic_loss"]), rel=1e-6)
     for left, right in zip(*map(jax.tree.leaves, (after.critic, sac_after.critic)), strict=True):
         np.testing.assert_allclose(left, right, atol=1e-7)
+
+
+def test_the_weight_may_be_in_units_of_the_demonstrated_values():
+    """With values of 4 in the rewards' units a weight of 2.5 counts as 10."""
+    batch, weight = make_batch(BATCH + SHOWN), 2.5
+    agent, sac = small_agent(imitation_weight=weight, imitation_in_q_units=True), small_sac()
+    units = {"value_shift": jnp.float32(4.0), "value_scale": jnp.float32(1e-6)}
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)._replace(**units)
+    replayed, demo_batch = split_rows(batch, BATCH)
+    _, info = agent.update(state, stacked(batch), KEY, "uniform")
+    _, sac_info = sac.update(state, stacked(replayed), KEY, "uniform")
+    log_prob = log_likelihood(state.policy, demo_batch.obs, demo_batch.action)
+    expected = float(sac_info["policy_loss"]) - 4.0 * weight * float(log_prob.mean())
+    assert float(info["policy_loss"]) == pytest.approx(expected, rel=1e-4)
+
+
+def test_pretraining_clones_the_demonstrations():
+    """There is no reference to pull the policy to."""
+    agent, batch = small_agent(), make_batch()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    shown = DemoBatch(batch.obs, batch.action, batch.reference)
+    _, info = agent.pretrain_step(state, shown, KEY, "uniform")
+    expected = -float(log_likelihood(state.policy, batch.obs, batch.action).mean())
+    assert float(info["pretrain_loss"]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_without_weight_it_is_sac():

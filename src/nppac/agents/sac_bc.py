@@ -1,6 +1,7 @@
 """SAC+BC (Nair et al., 2018): SAC whose policy also imitates a minibatch of demonstrations."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar, cast
 
 import jax
@@ -8,20 +9,23 @@ import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import BatchSpec, Info, split_rows
+from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.common.kl_state import KLActorCriticState
 from nppac.agents.common.losses import imitation_loss
 from nppac.agents.common.paper_settings import (
+    cloned_first,
     is_dexterous,
     paper_recipe,
     reduced,
     scheduled,
     without_reference,
 )
+from nppac.agents.common.value_units import in_reward_units
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import Method, Preset, Recipe, register_method
 from nppac.nn.critics import CriticEnsemble
 from nppac.nn.policies import Policy
-from nppac.types import AnyArray, Batch, Family, Scalar, Values
+from nppac.types import AnyArray, Batch, DemoBatch, Family, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import NonNegative, Size, settings
 
@@ -39,6 +43,8 @@ class SACBC(KLActorCritic):
     """Demonstrated pairs in each minibatch."""
     imitation_weight: NonNegative = 1.0
     """Weight w of the imitation loss, added to SAC's policy loss."""
+    imitation_in_q_units: bool = False
+    """Measure w in units of the mean |Q| of the demonstrated pairs, as TD3+BC does."""
     q_filter: bool = False
     """Imitate only where the critics prefer the demonstrated action to the policy's own."""
 
@@ -64,15 +70,24 @@ class SACBC(KLActorCritic):
 
         def imitation(policy: Policy, critic: CriticEnsemble) -> Scalar:
             mask = self.preferred(policy, critic, demo_batch)
-            return self.imitation_weight * imitation_loss(
-                policy.log_prob(demo_batch.obs, demo_batch.action), mask
-            )
+            log_prob = policy.log_prob(demo_batch.obs, demo_batch.action)
+            weight = self.imitation_weight
+            if self.imitation_in_q_units:
+                q = jnp.min(critic(demo_batch.obs, demo_batch.action), axis=0)
+                weight *= jnp.mean(jnp.abs(in_reward_units(state, q)))
+            return weight * imitation_loss(log_prob, mask)
 
         state, info = self.update_with_loss(state, replayed, key, family, imitation)
         mask = self.preferred(state.policy, state.critic, demo_batch)
         log_prob = state.policy.log_prob(demo_batch.obs, demo_batch.action)
         imitated = {"demo_log_prob": jnp.mean(log_prob), "imitated": jnp.mean(mask)}
         return state, {**info, **imitated}
+
+    def pretrain_step(
+        self, state: KLActorCriticState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
+    ) -> tuple[KLActorCriticState, Info]:
+        """Behaviour cloning: there is no reference to pull the policy to."""
+        return ActorCritic.pretrain_step(self, state, demo_batch, key, family)
 
     def preferred(
         self, policy: Policy, critic: Callable[[AnyArray, AnyArray], AnyArray], demo_batch: Batch
@@ -100,7 +115,21 @@ def sac_bc_recipe(task: str, preset: Preset) -> Recipe:
         tune_temperature=not dexterous,
     )
     recipe = scheduled(without_reference(task, agent), demos_in_replay=True)
-    return recipe if preset == "paper" else reduced(recipe)
+    if preset == "paper":
+        return recipe
+    if dexterous:
+        return reduced(recipe)
+    agent = replace(
+        agent,
+        # Many demonstrated actions lie on the border of the box, where the density of a squashed
+        # policy says little of its mean. The authors' own head and widths.
+        head="constant_scale",
+        policy_hidden=(256, 256, 256, 256),
+        normalise_values=True,
+        # Beside values of 1,000 a weight of 1 is drowned: the policy was SAC's.
+        imitation_in_q_units=True,
+    )
+    return cloned_first(reduced(replace(recipe, agent=agent)))
 
 
 register_method(

@@ -5,8 +5,10 @@ pretrains on the dexterous tasks only and quotes one temperature for each class 
 """
 
 from dataclasses import replace
+from typing import cast
 
 from nppac.agents.base import Agent
+from nppac.agents.common.actor_critic import ActorCritic
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import Recipe
 from nppac.agents.schedule import Schedule
@@ -84,6 +86,23 @@ def without_reference(task: str, agent: Agent) -> Recipe:
 def scheduled(recipe: Recipe, **changes: float) -> Recipe:
     """The recipe with some settings of its schedule changed."""
     return replace(recipe, schedule=replace(recipe.schedule, **changes))
+
+
+def cloned_first(recipe: Recipe) -> Recipe:
+    """A baseline's recipe whose policy starts as a finished clone of the demonstrations.
+
+    The clones that baselines make beside their critics were unfinished: on HalfCheetah they
+    returned less than 500, where a plain regression returns 4,600 to 6,100.
+    """
+    agent = replace(
+        cast(ActorCritic, recipe.agent),
+        standardise_obs=True,
+        weight_decay=0.0,  # it would shrink the units of the observations
+        clip_actions=True,
+        # The newest policy of one update runs, that of the next may come to rest at its start.
+        policy_ema_updates=2_000,
+    )
+    return scheduled(replace(recipe, agent=agent), pretrain_epochs=100, pretrain_batch_size=64)
 
 
 def reduced(recipe: Recipe) -> Recipe:
