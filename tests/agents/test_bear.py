@@ -1,3 +1,4 @@
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -6,56 +7,23 @@ import pytest
 
 from compiled import Compiled
 from method_runs import ACTION_DIM, BATCH, OBS_DIM, make_batch, train_on_demos
-from nppac.agents.bear import (
-    BEAR,
-    best_action,
-    best_value,
-    lagrangian,
-    mmd,
-    unsquashed_samples,
-)
+from nppac.agents.bear import BEAR
 from nppac.agents.common.cvae import CVAE, cvae_loss
+from nppac.agents.common.discrepancy import mmd
+from nppac.agents.common.losses import lagrangian
 from nppac.agents.common.optimise import gradient_step
+from nppac.agents.common.sampling import best_action, best_value, unsquashed_samples
 from nppac.training.presets import preset
+from nppac.types import DemoBatch
 from nppac.utils.errors import UserError
 
 KEY = jax.random.key(0)
-KERNELS = ("laplacian", "gaussian")
-discrepancy = jax.jit(mmd, static_argnums=(2, 3))
-"""As in training; as it is, every operation would be a program of its own."""
 
 
 def small_agent(**settings):
     sizes = {"policy_hidden": (16,), "critic_hidden": (16,), "cvae_hidden": (16,)}
     agent = BEAR(**{**sizes, "mmd_samples": 4, "target_samples": 3, **settings})
     return Compiled(agent, "mmd_limit")
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_discrepancy_of_a_set_to_itself_is_its_floor(kernel):
-    samples = 3.0 * np.random.default_rng(0).normal(size=(5, 7, 4)).astype(np.float32)
-    np.testing.assert_array_equal(discrepancy(samples, samples, kernel, 20.0), np.float32(1e-3))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_discrepancy_of_zero_and_one(kernel):
-    """At distance one both kernels are e^(-1/40)."""
-    zero, one = np.zeros((1, 1, 1), np.float32), np.ones((1, 1, 1), np.float32)
-    value = discrepancy(zero, one, kernel, 20.0)
-    np.testing.assert_allclose(value, [0.22222], atol=1e-5)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_discrepancy_is_the_textbooks_at_each_state(kernel):
-    x, y = np.random.default_rng(0).normal(size=(2, 4, 3, 2)).astype(np.float32)
-    power = 1 if kernel == "laplacian" else 2
-
-    def k(a, b):
-        return np.mean([[np.exp(-np.sum(np.abs(u - v) ** power) / 10) for u in a] for v in b])
-
-    pairs = [(x[:, i], y[:, i]) for i in range(3)]
-    expected = [np.sqrt(k(a, a) + k(b, b) - 2 * k(a, b) + 1e-6) for a, b in pairs]
-    np.testing.assert_allclose(discrepancy(x, y, kernel, 5.0), expected, rtol=1e-4)
 
 
 def test_the_target_takes_the_best_of_mixed_values():
@@ -74,6 +42,49 @@ def test_the_autoencoders_loss_by_hand():
     loss = cvae_loss(jnp.array([[0.5]]), jnp.array([[0.0]]), one, 2.0 * one)
     kl = -0.5 * (1 + np.log(4.0) - 1 - 4)
     assert float(loss) == pytest.approx(0.25 + 0.5 * kl, rel=1e-6)
+
+
+def test_a_multiplier_in_units_of_the_values_hardly_heeds_their_size():
+    batch = make_batch()
+    for in_units, same in ((True, True), (False, False)):
+        agent = small_agent(multiplier_in_q_units=in_units)
+        state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+        last = 1e3 * state.critic.members.weights[-1]
+        biases = 1e3 * state.critic.members.biases[-1]
+        raised = eqx.tree_at(
+            lambda s: (s.critic.members.weights[-1], s.critic.members.biases[-1]),
+            state,
+            (last, biases),
+        )
+        losses = [agent.update_policy(s, batch, KEY)[1]["policy_loss"] for s in (state, raised)]
+        assert (float(losses[0]) == pytest.approx(float(losses[1]), rel=1e-3)) == same
+
+
+def test_pretraining_fits_the_mode_and_the_behaviour_model():
+    agent, batch = small_agent(), make_batch()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    shown = DemoBatch(batch.obs, batch.action, batch.reference)
+    after, info = agent.pretrain_step(state, shown, KEY, "uniform")
+    squared = (np.asarray(state.policy.mode(batch.obs)) - np.asarray(batch.action)) ** 2
+    assert float(info["pretrain_loss"]) == pytest.approx(squared.mean(), rel=1e-5)
+    old, new = (s.cvae.loss(batch.obs, batch.action, KEY) for s in (state, after))
+    assert float(new) < float(old)
+
+
+def test_the_behaviour_model_sees_observations_in_the_demonstrations_units():
+    agent, batch = small_agent(standardise_obs=True), make_batch()
+    obs, plain = 3.0 * np.asarray(batch.obs) + 1.0, small_agent()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    state = agent.agent.with_demo_units(state, obs, np.asarray(batch.action))
+    cvae, raw = state.cvae, plain.init(KEY, OBS_DIM, ACTION_DIM).cvae
+    seen = jnp.asarray((obs - obs.mean(0)) / obs.std(0))
+    for ours, theirs in zip(
+        cvae.encode(jnp.asarray(obs), batch.action), raw.encode(seen, batch.action), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    latent = jnp.ones((BATCH, 2 * ACTION_DIM))
+    decoded = cvae.decode(jnp.asarray(obs), latent)
+    np.testing.assert_allclose(decoded, raw.decode(seen, latent), atol=1e-5)
 
 
 def test_latents_are_twice_the_actions_and_stay_within_their_limit():

@@ -1,34 +1,41 @@
 """BEAR (Kumar et al., 2019): the policy stays within the support of a learned behaviour model."""
 
-from typing import Annotated, Literal, NamedTuple
+from dataclasses import replace
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 from pydantic import Field
 
 from nppac.agents.base import Info
 from nppac.agents.common.actor_critic import ActorCritic
+from nppac.agents.common.bear_state import BEARState
 from nppac.agents.common.cvae import CVAE
-from nppac.agents.common.losses import td_target
+from nppac.agents.common.discrepancy import MMDKernel, mmd
+from nppac.agents.common.losses import lagrangian, over_mean_size, td_target
 from nppac.agents.common.optimise import gradient_step, init_optimiser
-from nppac.agents.common.paper_settings import reduced, scheduled, without_reference
-from nppac.agents.common.sampling import sample_actions, sample_values, state_key
-from nppac.agents.registry import Method, Preset, Recipe, register_method
-from nppac.nn.critics import CriticEnsemble
-from nppac.nn.policies import HeadName, Policy, TanhNormalPolicy
-from nppac.types import (
-    Actions,
-    ActionSamples,
-    AnyArray,
-    Batch,
-    Family,
-    Obs,
-    ReferenceStats,
-    Scalar,
-    Values,
+from nppac.agents.common.paper_settings import (
+    cloned_first,
+    is_dexterous,
+    reduced,
+    scheduled,
+    without_reference,
 )
+from nppac.agents.common.sampling import (
+    best_action,
+    best_value,
+    sample_actions,
+    sample_values,
+    state_key,
+    unsquashed_samples,
+)
+from nppac.agents.registry import Method, Preset, Recipe, register_method
+from nppac.nn.policies import HeadName, Policy
+from nppac.nn.standardise import fit_standardiser
+from nppac.types import Actions, Batch, DemoBatch, Family, Obs, ReferenceStats, Scalar, Values
 from nppac.utils.errors import UserError
 from nppac.utils.settings import (
     Fraction,
@@ -40,24 +47,7 @@ from nppac.utils.settings import (
     settings,
 )
 
-MMDKernel = Literal["laplacian", "gaussian"]
 LOG_MULTIPLIER_MIN, LOG_MULTIPLIER_MAX = -5.0, 10.0
-MMD_EPSILON = 1e-6
-
-
-class BEARState(NamedTuple):
-    """Everything that learns, and the number of updates so far."""
-
-    policy: Policy
-    critic: CriticEnsemble
-    target_critic: CriticEnsemble
-    policy_optimiser: optax.OptState
-    critic_optimiser: optax.OptState
-    cvae: CVAE
-    cvae_optimiser: optax.OptState
-    log_multiplier: Scalar
-    multiplier_optimiser: optax.OptState
-    updates: Int[Array, ""]
 
 
 @settings
@@ -78,10 +68,14 @@ class BEAR(ActorCritic):
     """σ of the kernel, in exp(-‖x - y‖₁ / 2σ) or exp(-‖x - y‖² / 2σ)."""
     mmd_samples: Several = 10
     """Samples of policy and behaviour model that the discrepancy is estimated from."""
+    mmd_squashed: bool = False
+    """Compare actions and not what is squashed to them, which differs most where it means least."""
     mmd_limit: NonNegative = 0.05
     """ε: largest discrepancy that the constraint allows."""
     multiplier_rate: Positive = 1e-3
     """Adam's step size for ν, the logarithm of the constraint's multiplier."""
+    multiplier_in_q_units: bool = False
+    """Measure the multiplier e^ν in units of the critics' mean |Q|, which its limits then suit."""
     warmup_updates: NaturalNumber = 0
     """Number of first updates in which the policy follows the constraint and not the critics."""
     target_samples: Several = 10
@@ -99,7 +93,8 @@ class BEAR(ActorCritic):
     def init(self, key: PRNGKeyArray, obs_dim: int, action_dim: int) -> BEARState:
         """Policy, critics, behaviour model, and a multiplier of one."""
         networks = self.networks(key, obs_dim, action_dim)
-        cvae = CVAE(jax.random.fold_in(key, 2), obs_dim, action_dim, self.cvae_hidden)
+        sizes = obs_dim, action_dim, self.cvae_hidden
+        cvae = CVAE(jax.random.fold_in(key, 2), *sizes, standardise=self.standardise_obs)
         log_multiplier = jnp.zeros(())
         return BEARState(
             **networks._asdict(),
@@ -115,17 +110,46 @@ class BEAR(ActorCritic):
     ) -> tuple[BEARState, Info]:
         """Behaviour model, policy evaluation, constrained improvement, multiplier."""
         cvae_key, critic_key, policy_key = jax.random.split(key, 3)
-        cvae, optimiser, cvae_value = gradient_step(
-            lambda cvae: cvae.loss(batch.obs, batch.action, cvae_key),
-            state.cvae,
-            self.optimiser(),
-            state.cvae_optimiser,
-        )
-        state = state._replace(cvae=cvae, cvae_optimiser=optimiser)
+        state, cvae_value = self.step_cvae(state, batch.obs, batch.action, cvae_key)
         state, critic_info = self.step_critic(state, batch, self.target(state, batch, critic_key))
         state, policy_info = self.update_policy(state, batch, policy_key)
         state = state._replace(updates=state.updates + 1)
         return state, {**critic_info, **policy_info, "cvae_loss": cvae_value}
+
+    def step_cvae(
+        self, state: BEARState, obs: Obs, action: Actions, key: PRNGKeyArray
+    ) -> tuple[BEARState, Scalar]:
+        """One step of the behaviour model, and its loss."""
+        cvae, optimiser, value = gradient_step(
+            lambda cvae: cvae.loss(obs, action, key),
+            state.cvae,
+            self.optimiser(),
+            state.cvae_optimiser,
+        )
+        return state._replace(cvae=cvae, cvae_optimiser=optimiser), value
+
+    def with_demo_units(self, state: BEARState, obs: np.ndarray, actions: np.ndarray) -> BEARState:
+        """A fresh state whose policy and behaviour model see the units of these, if asked to."""
+        state = super().with_demo_units(state, obs, actions)
+        if not self.standardise_obs:
+            return state
+        cvae = state.cvae.with_units(fit_standardiser(obs))
+        return state._replace(cvae=cvae, cvae_optimiser=init_optimiser(self.optimiser(), cvae))
+
+    def pretrain_step(
+        self, state: BEARState, demo_batch: DemoBatch, key: PRNGKeyArray, family: Family
+    ) -> tuple[BEARState, Info]:
+        """One step of the policy's mode on the squared error, and one of the behaviour model.
+
+        Where actions lie on the border of the box, a squashed density says little of the mode.
+        """
+        state, _ = self.step_cvae(state, demo_batch.obs, demo_batch.action, key)
+
+        def loss(policy: Policy) -> tuple[Scalar, None]:
+            return jnp.mean((policy.mode(demo_batch.obs) - demo_batch.action) ** 2), None
+
+        state, info, _ = self.step_policy(state, loss)
+        return state, {"pretrain_loss": info["policy_loss"]}
 
     def target(self, state: BEARState, batch: Batch, key: PRNGKeyArray) -> Values:
         """The critics' target at the best of several actions of the policy."""
@@ -140,12 +164,16 @@ class BEAR(ActorCritic):
         """One step down the Lagrangian in the policy, and one up in the multiplier."""
         policy_key, cvae_key = jax.random.split(key)
         behaviour = state.cvae.sample(batch.obs, cvae_key, self.mmd_samples)
+        how = self.mmd_kernel, self.mmd_width, self.mmd_squashed
         uses_critics = (state.updates >= self.warmup_updates).astype(jnp.float32)
 
         def loss(policy: Policy) -> tuple[Scalar, tuple[Values, Values]]:
             raw = unsquashed_samples(policy, batch.obs, policy_key, self.mmd_samples)
-            q = jnp.min(state.critic(batch.obs, jnp.tanh(raw[0])), axis=0) * uses_critics
-            discrepancy = mmd(raw, behaviour, self.mmd_kernel, self.mmd_width)
+            q = jnp.min(state.critic(batch.obs, jnp.tanh(raw[0])), axis=0)
+            if self.multiplier_in_q_units:
+                q = over_mean_size(q)
+            q = q * uses_critics
+            discrepancy = mmd(raw, behaviour, *how)
             value = lagrangian(q, discrepancy, state.log_multiplier, self.mmd_limit)
             return value, (q, discrepancy)
 
@@ -182,56 +210,30 @@ class BEAR(ActorCritic):
         return best_action(state.critic, obs, actions)
 
 
-def unsquashed_samples(policy: Policy, obs: Obs, key: PRNGKeyArray, count: int) -> ActionSamples:
-    """Reparameterised samples of a squashed policy, before squashing."""
-    assert isinstance(policy, TanhNormalPolicy)
-    loc, scale = policy.loc_scale(obs)
-    return loc + scale * jax.random.normal(key, (count, *loc.shape))
-
-
-def best_action(critic: CriticEnsemble, obs: Obs, actions: ActionSamples) -> Actions:
-    """At each state the action that the first critic values most."""
-    best = jnp.argmax(sample_values(critic, obs, actions)[0], axis=0)
-    return jnp.take_along_axis(actions, best[None, :, None], axis=0)[0]
-
-
-def best_value(q: Float[Array, "n count batch"], minimum: float) -> Values:
-    """max_k [λ min_i Q_i(s, a_k) + (1 - λ) max_i Q_i(s, a_k)]."""
-    mixed = minimum * jnp.min(q, axis=0) + (1.0 - minimum) * jnp.max(q, axis=0)
-    return jnp.max(mixed, axis=0)
-
-
-def mmd(
-    x: ActionSamples, y: Float[AnyArray, "other batch d"], kernel: MMDKernel, width: float
-) -> Values:
-    """MMD = √(k̄xx + k̄yy - 2 k̄xy + 1e-6), k = exp(-‖·‖₁ / 2σ) or exp(-‖·‖² / 2σ).
-
-    The means are of k - 1, which gives the same sum without cancellation where k is near 1.
-    """
-
-    def mean_kernel(x: AnyArray, y: AnyArray) -> Values:
-        apart = jnp.abs(x[:, None] - y[None])
-        distance = jnp.sum(apart if kernel == "laplacian" else apart**2, axis=-1)
-        return jnp.mean(jnp.expm1(-distance / (2.0 * width)), axis=(0, 1))
-
-    squared = mean_kernel(x, x) + mean_kernel(y, y) - 2.0 * mean_kernel(x, y)
-    return jnp.sqrt(squared + MMD_EPSILON)
-
-
-def lagrangian(
-    q: Values, discrepancy: Values, log_multiplier: Scalar, limit: float | Scalar
-) -> Scalar:
-    """E[-Q(s, a) + e^ν (MMD(s) - ε)]: the policy minimises it, ν maximises it."""
-    return jnp.mean(-q + jnp.exp(log_multiplier) * (discrepancy - limit))
-
-
 def bear_recipe(task: str, preset: Preset) -> Recipe:
     """25,000 offline updates; in the first four fifths of them the policy ignores the critics."""
     agent = BEAR(warmup_updates=20_000)
     recipe = scheduled(
         without_reference(task, agent), demos_in_replay=True, offline_updates=25_000, batch_size=256
     )
-    return recipe if preset == "paper" else reduced(recipe)
+    if preset == "paper":
+        return recipe
+    if is_dexterous(task):
+        return reduced(recipe)
+    agent = replace(
+        agent,
+        policy_hidden=(256, 256, 256, 256),
+        warmup_updates=4_000,
+        multiplier_in_q_units=True,
+        # Many actions lie on the border of the box. There the constraint could not be met before
+        # squashing, so that its multiplier stayed at its limit. With a Gaussian kernel it could be
+        # met, and yet the policy fell.
+        mmd_squashed=True,
+        mmd_limit=0.06,
+        multiplier_rate=1e-2,
+    )
+    recipe = cloned_first(reduced(replace(recipe, agent=agent)))
+    return scheduled(recipe, offline_updates=5_000)  # policy and behaviour model are clones already
 
 
 register_method(

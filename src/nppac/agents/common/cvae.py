@@ -3,9 +3,11 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from nppac.nn.mlp import MLP
+from nppac.nn.standardise import Standardiser
 from nppac.types import Actions, ActionSamples, Obs, Scalar
 
 LATENT_LOG_SCALE_MIN, LATENT_LOG_SCALE_MAX = -4.0, 15.0
@@ -23,12 +25,27 @@ class CVAE(eqx.Module):
     decoder: MLP
 
     def __init__(
-        self, key: PRNGKeyArray, obs_dim: int, action_dim: int, hidden: tuple[int, ...]
+        self,
+        key: PRNGKeyArray,
+        obs_dim: int,
+        action_dim: int,
+        hidden: tuple[int, ...],
+        standardise: bool = False,
     ) -> None:
         encoder_key, decoder_key = jax.random.split(key)
         latent, bound = 2 * action_dim, hidden[-1] ** -0.5
-        self.encoder = MLP(encoder_key, obs_dim + action_dim, hidden, 2 * latent, bound)
-        self.decoder = MLP(decoder_key, obs_dim + latent, hidden, action_dim, bound)
+        encoder_sizes = obs_dim + action_dim, hidden, 2 * latent, bound
+        decoder_sizes = obs_dim + latent, hidden, action_dim, bound
+        self.encoder = MLP(encoder_key, *encoder_sizes, standardise=standardise)
+        self.decoder = MLP(decoder_key, *decoder_sizes, standardise=standardise)
+
+    def with_units(self, units: Standardiser) -> "CVAE":
+        """The same networks, which see observations in these units."""
+        networks = [self.encoder, self.decoder]
+        seen = [
+            network.with_units(_padded(units, network.weights[0].shape[0])) for network in networks
+        ]
+        return eqx.tree_at(lambda cvae: (cvae.encoder, cvae.decoder), self, tuple(seen))
 
     def encode(self, obs: Obs, action: Actions) -> tuple[Latents, Latents]:
         """Location and scale of the latent of a state and action."""
@@ -50,6 +67,13 @@ class CVAE(eqx.Module):
         loc, scale = self.encode(obs, action)
         latent = loc + scale * jax.random.normal(key, loc.shape)
         return cvae_loss(jnp.tanh(self.decode(obs, latent)), action, loc, scale)
+
+
+def _padded(units: Standardiser, inputs: int) -> Standardiser:
+    """Units of observations that are followed by inputs in their own."""
+    others = inputs - len(units.centre)
+    centre = np.append(units.centre, np.zeros(others))
+    return Standardiser(centre, np.append(units.spread, np.ones(others)))
 
 
 def cvae_loss(decoded: Actions, action: Actions, loc: Latents, scale: Latents) -> Scalar:

@@ -59,3 +59,15 @@ def advantage_weights(advantage: Values, scale: float, limit: float | None) -> V
 def weighted_imitation_loss(log_prob: Values, weights: Values) -> Scalar:
     """-Σ_i w_i log π(a_i|s_i), with w a constant that sums to one."""
     return -jnp.sum(jax.lax.stop_gradient(weights) * log_prob)
+
+
+def over_mean_size(q: Values) -> Values:
+    """Q / E|Q|, with the mean a constant; values that are all zero stay zero."""
+    return q / jnp.maximum(jax.lax.stop_gradient(jnp.mean(jnp.abs(q))), 1e-6)
+
+
+def lagrangian(
+    q: Values, discrepancy: Values, log_multiplier: Scalar, limit: float | Scalar
+) -> Scalar:
+    """E[-Q(s, a) + e^ν (MMD(s) - ε)]: the policy minimises it, ν maximises it."""
+    return jnp.mean(-q + jnp.exp(log_multiplier) * (discrepancy - limit))

@@ -99,7 +99,7 @@ def cloned_first(recipe: Recipe) -> Recipe:
         standardise_obs=True,
         weight_decay=0.0,  # it would shrink the units of the observations
         clip_actions=True,
-        # The newest policy of one update runs, that of the next may come to rest at its start.
+        # The newest policy may run after one update and fall after some more.
         policy_ema_updates=2_000,
     )
     return scheduled(replace(recipe, agent=agent), pretrain_epochs=100, pretrain_batch_size=64)
