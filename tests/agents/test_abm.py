@@ -15,7 +15,7 @@ from nppac.agents.abm import (
 )
 from nppac.agents.common.losses import imitation_loss
 from nppac.training.presets import preset
-from nppac.types import NStepOutcome, ReferenceStats
+from nppac.types import DemoBatch, NStepOutcome, ReferenceStats
 
 KEY = jax.random.key(0)
 TWO = jnp.array([[1.0], [0.0]])  # the values of two samples at one state
@@ -74,6 +74,36 @@ def gradient_of_cloning(state, batch):
         return -jnp.mean(prior.log_prob(batch.obs, batch.action))
 
     return jax.jit(jax.grad(loss))(state.prior)
+
+
+def test_the_prior_starts_as_the_cloned_policy_and_sees_what_it_sees():
+    agent, batch = small_agent(standardise_obs=True), make_batch()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    obs = 3.0 * np.asarray(batch.obs) + 1.0
+    state = agent.agent.with_demo_units(state, obs, np.asarray(batch.action))
+    for network in (state.policy.trunk, state.prior.trunk):
+        np.testing.assert_allclose(network.units[0], obs.mean(0), rtol=1e-5)
+        np.testing.assert_allclose(network.units[1], obs.std(0), rtol=1e-5)
+    shown = DemoBatch(batch.obs, batch.action, batch.reference)
+    after, _ = agent.pretrain_step(state, shown, KEY, "uniform")
+    pairs = zip(*map(jax.tree.leaves, (after.policy, after.prior)), strict=True)
+    assert all(np.array_equal(left, right) for left, right in pairs)
+    assert not np.array_equal(after.policy.trunk.weights[0], state.policy.trunk.weights[0])
+
+
+def test_critics_in_units_of_the_returns():
+    """In units of (100, 10) an output of 2 is a value of 120, and the critics learn from that."""
+    agent, batch = small_agent(normalise_values=True), make_batch_ahead()
+    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
+    units = {"value_shift": jnp.float32(100.0), "value_scale": jnp.float32(10.0)}
+    own, ours = (agent.value(s, batch.obs, KEY) for s in (state, state._replace(**units)))
+    np.testing.assert_allclose(ours, 100.0 + 10.0 * own, rtol=1e-6)
+    _, info = agent.update(state._replace(**units), batch, KEY, "uniform")
+    # Every value is near 100: so is the target, except after the terminal row.
+    assert 90.0 < float(info["q"]) < 110.0
+    target = np.asarray(batch.reward) + 0.99 * np.asarray(batch.discount_mask) * 100.0
+    expected = 2.0 * np.mean(((target - 100.0) / 10.0) ** 2)
+    assert float(info["critic_loss"]) == pytest.approx(expected, rel=0.1)
 
 
 def test_with_every_action_accepted_the_prior_is_cloned():
