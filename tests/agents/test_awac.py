@@ -27,6 +27,18 @@ def test_weights_of_three_advantages(limit, weights):
     np.testing.assert_allclose(advantage_weights(ADVANTAGES, 0.5, limit), weights, atol=1e-5)
 
 
+def test_advantages_in_their_own_units_by_hand():
+    """Of (10, 0, -10) the standard deviation is 8.165: in its units they are ±1.2247 and 0."""
+    expected = np.exp([1.2247 / 3, 0.0, -1.2247 / 3])
+    for size in (10.0, 1e4):
+        agent = small_agent(standardise_advantage=True, advantage_scale=3.0)
+        weights = agent.weights(size * ADVANTAGES)
+        np.testing.assert_allclose(weights, expected / expected.sum(), atol=1e-4)
+    np.testing.assert_allclose(agent.weights(jnp.ones(3)), np.full(3, 1 / 3), atol=1e-6)
+    raw = small_agent(advantage_scale=3.0).weights(10.0 * ADVANTAGES)
+    np.testing.assert_allclose(raw, advantage_weights(10.0 * ADVANTAGES, 3.0, None), atol=1e-6)
+
+
 def test_the_loss_sums_over_the_batch_and_holds_the_weights_constant():
     log_prob, weights = jnp.array([1.0, 2.0]), jnp.array([0.25, 0.75])
     assert float(weighted_imitation_loss(log_prob, weights)) == pytest.approx(-1.75)

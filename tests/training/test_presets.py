@@ -52,6 +52,42 @@ def test_dapgs_cloning_is_finished_by_default():
     assert preset("ant", "dapg", "paper").schedule.pretrain_epochs == 5
 
 
+@pytest.mark.parametrize("method", ["awac", "sac-bc", "bear", "abm"])
+def test_a_rivals_policy_starts_as_a_finished_clone_on_locomotion(method):
+    config = preset("ant", method)
+    assert (config.schedule.pretrain_epochs, config.schedule.pretrain_batch_size) == (100, 64)
+    assert config.agent.standardise_obs
+    assert config.agent.clip_actions
+    assert (config.agent.weight_decay, config.agent.policy_ema_updates) == (0.0, 2_000)
+    assert config.agent.policy_hidden == (256, 256, 256, 256)
+    assert config.schedule.offline_updates <= 10_000  # the critics are all that is left to teach
+    for other in (preset("door", method), preset("ant", method, "paper")):
+        assert other.schedule.pretrain_epochs == 0
+        assert not other.agent.standardise_obs
+        assert not other.agent.clip_actions
+        assert other.agent.policy_ema_updates == 0
+
+
+def test_what_keeps_a_rivals_clone():
+    awac, sac_bc, abm, bear = (preset("ant", m).agent for m in ("awac", "sac-bc", "abm", "bear"))
+    assert (awac.standardise_advantage, awac.advantage_scale) == (True, 3.0)
+    assert (sac_bc.head, sac_bc.imitation_in_q_units) == ("constant_scale", True)
+    assert sac_bc.normalise_values
+    assert abm.normalise_values
+    assert bear.multiplier_in_q_units
+    assert bear.mmd_squashed
+    assert (bear.mmd_limit, bear.multiplier_rate, bear.warmup_updates) == (0.06, 1e-2, 4_000)
+    papers = {m: preset("ant", m, "paper").agent for m in ("awac", "sac-bc", "abm", "bear")}
+    assert (papers["awac"].advantage_scale, papers["awac"].weight_decay) == (2.0, 1e-4)
+    assert not papers["awac"].standardise_advantage
+    assert papers["sac-bc"].head == "tanh_normal"
+    assert not papers["sac-bc"].imitation_in_q_units
+    assert not papers["abm"].normalise_values
+    assert (papers["bear"].mmd_limit, papers["bear"].multiplier_rate) == (0.05, 1e-3)
+    assert not papers["bear"].multiplier_in_q_units
+    assert not papers["bear"].mmd_squashed
+
+
 @pytest.mark.parametrize("name", get_args(Preset))
 @pytest.mark.parametrize(("task", "epoch"), [("door", 40_000), ("pen", 20_000), ("ant", 10_000)])
 def test_dapg_is_on_policy(task, epoch, name):
@@ -168,7 +204,7 @@ def test_what_surrounds_the_anchored_agent(task):
 
 @pytest.mark.parametrize(
     ("method", "task", "offline_updates", "batch_size"),
-    [("awac", "door", 25_000, 1024), ("awac", "ant", 50_000, 1024), ("bear", "pen", 25_000, 256)],
+    [("awac", "door", 25_000, 1024), ("abm", "door", 25_000, 1024), ("bear", "pen", 25_000, 256)],
 )
 def test_the_default_preset_reduces_a_baseline(method, task, offline_updates, batch_size):
     paper, small = (preset(task, method, name).schedule for name in ("paper", "default"))
