@@ -73,7 +73,7 @@ def test_what_keeps_a_rivals_clone():
     assert (awac.standardise_advantage, awac.advantage_scale) == (True, 3.0)
     assert (sac_bc.head, sac_bc.imitation_in_q_units) == ("constant_scale", True)
     assert sac_bc.normalise_values
-    assert abm.normalise_values
+    assert (abm.normalise_values, abm.kl_limit) == (True, 0.01)
     assert bear.multiplier_in_q_units
     assert bear.mmd_squashed
     assert (bear.mmd_limit, bear.multiplier_rate, bear.warmup_updates) == (0.06, 1e-2, 4_000)
@@ -82,7 +82,7 @@ def test_what_keeps_a_rivals_clone():
     assert not papers["awac"].standardise_advantage
     assert papers["sac-bc"].head == "tanh_normal"
     assert not papers["sac-bc"].imitation_in_q_units
-    assert not papers["abm"].normalise_values
+    assert (papers["abm"].normalise_values, papers["abm"].kl_limit) == (False, 0.1)
     assert (papers["bear"].mmd_limit, papers["bear"].multiplier_rate) == (0.05, 1e-3)
     assert not papers["bear"].multiplier_in_q_units
     assert not papers["bear"].mmd_squashed

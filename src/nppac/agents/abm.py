@@ -216,7 +216,8 @@ def abm_recipe(task: str, preset: Preset) -> Recipe:
         return reduced(recipe)
     # Critics that have not reached the returns yet expect less than any fall brings: the prior
     # accepted 83 to 88 % of the actions, and imitated its own falls.
-    recipe = cloned_first(reduced(replace(recipe, agent=ABM(normalise_values=True))))
+    agent = ABM(normalise_values=True, kl_limit=0.01)
+    recipe = cloned_first(reduced(replace(recipe, agent=agent)))
     return scheduled(recipe, offline_updates=5_000)  # policy and prior are clones already
 
 
