@@ -4,40 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from compiled import Compiled
 from method_runs import stacked
 from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.nn.mlp import MLP
 from nppac.nn.policies import NormalPolicy
-from nppac.types import Batch, DemoBatch, NStepOutcome, ReferenceStats
+from nppac.types import DemoBatch, NStepOutcome, ReferenceStats
 from nppac.utils.errors import UserError
-
-OBS_DIM, ACTION_DIM, BATCH = 3, 6, 16
-KEY = jax.random.key(0)
-
-
-def make_batch(scale=0.5):
-    keys = jax.random.split(KEY, 6)
-    stats = [
-        ReferenceStats(
-            0.3 * jax.random.normal(k, (BATCH, ACTION_DIM)), jnp.full((BATCH, ACTION_DIM), scale)
-        )
-        for k in keys[:2]
-    ]
-    return Batch(
-        obs=jax.random.normal(keys[2], (BATCH, OBS_DIM)),
-        action=jax.random.uniform(keys[3], (BATCH, ACTION_DIM), minval=-1, maxval=1),
-        reward=jax.random.normal(keys[4], (BATCH,)),
-        next_obs=jax.random.normal(keys[5], (BATCH, OBS_DIM)),
-        discount_mask=jnp.ones(BATCH).at[0].set(0.0),
-        reference=stats[0],
-        next_reference=stats[1],
-        episode_end=jnp.zeros(BATCH),
-    )
-
-
-def small_agent(**settings):
-    return Compiled(KLActorCritic(policy_hidden=(16,), critic_hidden=(16,), **settings))
+from small_kl_agent import ACTION_DIM, BATCH, KEY, OBS_DIM, make_batch, small_agent
 
 
 def sac_losses(agent, state, batch, key):
@@ -159,58 +132,6 @@ def test_update_moves_targets_by_tau_and_keeps_a_fixed_temperature():
     )
     np.testing.assert_allclose(target, 0.995 * old + 0.005 * new, atol=1e-7)
     assert float(info["temperature"]) == pytest.approx(0.3)
-
-
-def test_tuned_temperature_moves_towards_its_target():
-    agent = small_agent(tune_temperature=True, target_kl=1e6)
-    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    after, _ = agent.update(state, stacked(make_batch()), KEY, "normal")
-    assert float(after.log_temperature) < float(state.log_temperature)
-
-
-def test_the_target_kl_grows_with_the_number_of_actions():
-    def target(family="normal", **settings):
-        return KLActorCritic(**settings).kl_target(ACTION_DIM, family)
-
-    assert target(target_kl_per_root_action=0.1) == pytest.approx(0.1 * np.sqrt(6))
-    assert target(target_kl_per_root_action=0.1, target_kl=1.0) == 1.0
-    assert target() == 6.0
-    assert target("uniform") == pytest.approx(6 + 6 * np.log(2))
-
-
-def test_the_target_kl_may_grow_with_the_updates():
-    agent = small_agent(tune_temperature=True, target_kl=1e6, target_kl_doubling_updates=4)
-    state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), stacked(make_batch())
-    growth = []
-    for _ in range(3):
-        growth.append(float(agent.kl_growth(state)))
-        state, _ = agent.update(state, batch, KEY, "normal")
-    assert growth == [1.0, 1.25, 1.5]
-    assert small_agent(target_kl=1e6).kl_growth(state) == 1.0
-
-
-def test_the_temperature_follows_the_target_kl_that_has_grown():
-    state, batch = small_agent().init(KEY, OBS_DIM, ACTION_DIM), stacked(make_batch())
-    _, info = small_agent().update(state, batch, KEY, "normal")
-
-    def second_step(doubling_updates):
-        settings = {"tune_temperature": True, "target_kl": 0.6 * float(info["kl"])}
-        agent = small_agent(**settings, target_kl_doubling_updates=doubling_updates)
-        first, _ = agent.update(agent.init(KEY, OBS_DIM, ACTION_DIM), batch, KEY, "normal")
-        second, _ = agent.update(first, batch, KEY, "normal")
-        return float(second.log_temperature - first.log_temperature)
-
-    assert second_step(0) > 0.0  # the policy is further away than 0.6 of its KL
-    assert second_step(1) < second_step(0)  # and nearer than 1.2 of it
-
-
-@pytest.mark.parametrize(("given", "step"), [(None, 3e-4), (0.02, 0.02)])
-def test_tuned_temperature_has_a_step_size_of_its_own(given, step):
-    settings = {"tune_temperature": True, "target_kl": 1e6}
-    agent = small_agent(**settings, temperature_learning_rate=given)
-    state = agent.init(KEY, OBS_DIM, ACTION_DIM)
-    after, _ = agent.update(state, stacked(make_batch()), KEY, "normal")
-    assert float(state.log_temperature - after.log_temperature) == pytest.approx(step, rel=1e-3)
 
 
 def test_cloning_reduces_the_kl():

@@ -1,16 +1,16 @@
 """DAPG (Rajeswaran et al., 2018): natural policy gradient, augmented with demonstrations."""
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from nppac.agents.base import Info
+from nppac.agents.common.dapg_state import DAPGState
 from nppac.agents.common.episodic import (
     EpisodicAgent,
-    Scaling,
     filled,
     identity_scaling,
     step_trunk,
@@ -44,18 +44,6 @@ from nppac.utils.settings import (
 )
 
 DAPG_ADVANTAGE_EPSILON, DAPG_LAST_BOUND = 1e-6, 0.01
-
-
-class DAPGState(NamedTuple):
-    """Everything that learns; the policy maps scaled observations to scaled actions."""
-
-    policy: LinearPolicy
-    critic: MLP
-    policy_optimiser: optax.OptState
-    critic_optimiser: optax.OptState
-    scaling: Scaling
-    action_scaling: Scaling
-    iteration: Int[Array, ""]
 
 
 @settings

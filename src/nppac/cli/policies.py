@@ -1,5 +1,6 @@
 """Commands that use trained policies: `compare`, `evaluate` and `render`."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from nppac.evaluation.compare import (
     load_evaluated,
     standings,
 )
+from nppac.evaluation.curves import Metrics
 from nppac.evaluation.evaluate import evaluate_policy
 from nppac.plotting.evaluation_table import Evaluated, evaluation_table
 from nppac.plotting.numbers import interval_text, steps_text
@@ -60,17 +62,8 @@ def compare_command(
         check_output(markdown)
     groups = group_runs({run: plain_config(run) for run in runs})
     methods = {name: [load_evaluated(run) for run in group] for name, group in groups.items()}
-    measure = evaluation_measure([m for group in methods.values() for m in group])
-    level = default_threshold(methods) if threshold is None else threshold
-    names = ("method", "seeds", "steps", "at start", "at end", "best")
-    table = Table(*names, f"steps to {text_of(float(level))}")
-    for row in standings(methods, [level]):
-        done = " to ".join(f"{steps:,}" for steps in sorted(set(row.steps)))
-        cells = [interval_text(interval) for interval in (row.start, row.end, row.best)]
-        table.add_row(row.name, str(row.runs), done, *cells, steps_text(row.reached[0]))
     task = printable(str(plain_config(runs[0])["task"]))
-    print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
-    console().print(table)
+    _print_standings(methods, threshold, task)
     # Matplotlib takes longer to import than most commands do.
     from nppac.plotting.ends import draw_ends
     from nppac.plotting.learning_curve import draw_learning_curves
@@ -83,6 +76,22 @@ def compare_command(
         text = evaluation_table(runs_of)
         write_atomically(markdown, lambda file: file.write(text.encode()))
         print(f"Table: {markdown}")
+
+
+def _print_standings(
+    methods: Mapping[str, Sequence[Metrics]], threshold: float | None, task: str
+) -> None:
+    """A row for each method: where it began, ended and was best, and when it reached the level."""
+    measure = evaluation_measure([m for group in methods.values() for m in group])
+    level = default_threshold(methods) if threshold is None else threshold
+    names = ("method", "seeds", "steps", "at start", "at end", "best")
+    table = Table(*names, f"steps to {text_of(float(level))}")
+    for row in standings(methods, [level]):
+        done = " to ".join(f"{steps:,}" for steps in sorted(set(row.steps)))
+        cells = [interval_text(interval) for interval in (row.start, row.end, row.best)]
+        table.add_row(row.name, str(row.runs), done, *cells, steps_text(row.reached[0]))
+    print(f"{task}: {measure}, interquartile mean over seeds [95 % interval]")
+    console().print(table)
 
 
 def _evaluated(run: Path) -> Evaluated:
