@@ -242,5 +242,8 @@ class ActorCritic(ABC):
         if self.weight_decay:
             optimiser = optax.chain(optax.add_decayed_weights(self.weight_decay), optimiser)
         if self.policy_ema_updates:
-            optimiser = with_average(optimiser, self.policy_ema_updates, self.policy_ema_ratio)
+            # An anchored policy starts as the reference's mean, any other with random weights.
+            optimiser = with_average(
+                optimiser, self.policy_ema_updates, self.policy_ema_ratio, self.anchored
+            )
         return optimiser

@@ -65,16 +65,21 @@ def polyak_average(new: P, old: P, tau: float) -> P:
     return cast(P, optax.incremental_update(cast(optax.Params, new), cast(optax.Params, old), tau))
 
 
+YOUNG_RATIO = 0.2
+"""Part of its steps that an average reaches back over while these are few."""
+
+
 class ParamsAverage(NamedTuple):
     """A running average of parameters."""
 
     average: optax.Params
 
 
-def with_average(optimiser: Optimiser, window: int, ratio: float) -> Optimiser:
+def with_average(optimiser: Optimiser, window: int, ratio: float, counts_start: bool) -> Optimiser:
     """Adam, or a chain with it, that also averages the parameters that result from its steps.
 
-    φ̄ ← φ̄ + (φ - φ̄) / max(n, ρ t) after t steps, with the window n and the ratio ρ
+    φ̄ ← φ̄ + (φ - φ̄) / max(n, ρ t) after t steps, with the window n and the ratio ρ. Without
+    `counts_start` it reaches back over a fifth of the steps until then, and forgets the start.
     """
 
     def init(params: optax.Params) -> tuple[optax.OptState, ParamsAverage]:
@@ -87,9 +92,10 @@ def with_average(optimiser: Optimiser, window: int, ratio: float) -> Optimiser:
         change, inner = optimiser.update(updates, inner, params)
         after = optax.apply_updates(cast(optax.Params, params), change)
         steps = optax.tree_utils.tree_get(inner, "count")  # Adam's own
-        average = optax.incremental_update(
-            after, before.average, 1.0 / jnp.maximum(window, ratio * steps)
-        )
+        length = jnp.maximum(float(window), ratio * steps)
+        if not counts_start:
+            length = jnp.minimum(length, jnp.maximum(1.0, YOUNG_RATIO * steps))
+        average = optax.incremental_update(after, before.average, 1.0 / length)
         return change, (inner, ParamsAverage(average))
 
     return optax.GradientTransformation(init, update)

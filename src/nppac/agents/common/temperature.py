@@ -66,7 +66,7 @@ class TemperedActorCritic(SearchingActorCritic):
         if not self.target_kl_doubling_updates:
             return 1.0
         steps = optax.tree_utils.tree_get(state.temperature_optimiser, "count")  # Adam's own
-        return 1.0 + steps / self.target_kl_doubling_updates
+        return 1.0 + steps / float(self.target_kl_doubling_updates)
 
     def kl_target(self, action_dim: int, family: Family) -> float:
         """The KL that a tuned α holds at first.
