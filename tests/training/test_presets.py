@@ -1,3 +1,4 @@
+import sys
 from dataclasses import replace
 from typing import get_args
 
@@ -6,7 +7,7 @@ import pytest
 from nppac.agents.common.paper_settings import PAPER
 from nppac.agents.registry import METHODS
 from nppac.demos import embedded_names
-from nppac.tasks import TASKS
+from nppac.tasks import TASKS, registry
 from nppac.training.presets import Preset, default_method, preset
 from nppac.utils.errors import UserError
 
@@ -52,15 +53,18 @@ def test_dapgs_cloning_is_finished_by_default():
     assert preset("ant", "dapg", "paper").schedule.pretrain_epochs == 5
 
 
-@pytest.mark.parametrize("method", ["awac", "sac-bc", "bear", "abm"])
-def test_a_rivals_policy_starts_as_a_finished_clone_on_locomotion(method):
+@pytest.mark.parametrize(
+    ("method", "offline_updates"),
+    [("awac", 10_000), ("sac-bc", 0), ("bear", 5_000), ("abm", 5_000)],
+)
+def test_a_rivals_policy_starts_as_a_finished_clone_on_locomotion(method, offline_updates):
     config = preset("ant", method)
     assert (config.schedule.pretrain_epochs, config.schedule.pretrain_batch_size) == (100, 64)
     assert config.agent.standardise_obs
     assert config.agent.clip_actions
     assert (config.agent.weight_decay, config.agent.policy_ema_updates) == (0.0, 2_000)
     assert config.agent.policy_hidden == (256, 256, 256, 256)
-    assert config.schedule.offline_updates <= 10_000  # the critics are all that is left to teach
+    assert config.schedule.offline_updates == offline_updates
     for other in (preset("door", method), preset("ant", method, "paper")):
         assert other.schedule.pretrain_epochs == 0
         assert not other.agent.standardise_obs
@@ -174,6 +178,19 @@ def test_the_anchored_policy_has_one_agent_for_every_task():
     assert growth == {*runners, ("door", 0), ("pen", 0)}
     constant = {replace(agent, target_kl_doubling_updates=0) for agent in agents.values()}
     assert len(constant) == 1
+
+
+def test_a_task_of_the_users_own_is_known_to_reward_success(tmp_path, monkeypatch):
+    """By its plain name, and by the one that also names its module."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "TASKS", dict(registry.TASKS))
+    (tmp_path / "rewarded_robots.py").write_text(
+        "from nppac.tasks import TaskSpec, register_task\n"
+        "register_task(TaskSpec('my-robot', 'Hopper-v5', horizon=5, reward='success'))\n"
+    )
+    for task in ("rewarded_robots:my-robot", "my-robot"):
+        assert preset(task, "nppac-anchored").agent.target_kl_doubling_updates == 0
+    sys.modules.pop("rewarded_robots")
 
 
 def test_the_anchored_recipe():

@@ -30,17 +30,24 @@ def get_task(name: str) -> TaskSpec:
 
     Either may name the module that registers it first, as in `my_package:MyRobot-v0`.
     """
+    spec = registered_task(name)
+    if spec is not None:
+        return spec
+    own_name = name.rpartition(":")[2]
+    register_robotics()
+    if own_name not in gym.registry:
+        raise _unknown_task(name, own_name)
+    return TaskSpec(name, env_id=name, horizon=time_limit(name))
+
+
+def registered_task(name: str) -> TaskSpec | None:
+    """The registered task `name`, which may name the module that registers it first."""
     if name in TASKS:
         return TASKS[name]
     module, _, own_name = name.rpartition(":")
     if module:
         import_users(module, f"the task '{name}'")
-    if own_name in TASKS:
-        return TASKS[own_name]
-    register_robotics()
-    if own_name not in gym.registry:
-        raise _unknown_task(name, own_name)
-    return TaskSpec(name, env_id=name, horizon=time_limit(name))
+    return TASKS.get(own_name)
 
 
 def _unknown_task(name: str, env_id: str) -> UserError:

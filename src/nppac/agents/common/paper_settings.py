@@ -13,7 +13,7 @@ from nppac.agents.kl_actor_critic import KLActorCritic
 from nppac.agents.registry import Recipe
 from nppac.agents.schedule import Schedule
 from nppac.references import GPConfig
-from nppac.tasks.registry import TASKS
+from nppac.tasks.registry import registered_task
 
 DEXTEROUS_TASKS = ("door", "pen")
 
@@ -72,7 +72,7 @@ def is_dexterous(task: str) -> bool:
 
 def rewards_success(task: str) -> bool:
     """Whether a task is known to reward the steps that report success, and nothing else."""
-    spec = TASKS.get(task)
+    spec = registered_task(task)
     return spec is not None and spec.reward == "success"
 
 
