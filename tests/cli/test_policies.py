@@ -1,3 +1,5 @@
+import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -93,3 +95,17 @@ def test_a_comparison_writes_every_evaluation_as_a_table(finished, capsys):
     assert header.startswith("| steps | ")
     assert set(rule) <= set("|- ")
     assert rows[0].startswith("| 0 | ")
+
+
+def test_the_table_ends_with_what_a_run_judged_on_fresh_episodes(tmp_path, finished):
+    judged = tmp_path / "judged"
+    shutil.copytree(finished, judged)
+    summary = json.loads((judged / "summary.json").read_text())
+    summary["fresh"] = {"episodes": 100, "newest": {"success_any": [0.5, 0.4, 0.6]}}
+    (judged / "summary.json").write_text(json.dumps(summary))
+    config = json.loads((judged / "config.json").read_text())
+    (judged / "config.json").write_text(json.dumps({**config, "seed": 7}))
+    main(["compare", str(judged), "--markdown", "table.md"])
+    header, *_, last = Path("table.md").read_text().splitlines()
+    assert "seed 7" in header
+    assert last == "| fresh episodes: newest policy | 50% (40% to 60%) | 50% |"

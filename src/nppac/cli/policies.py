@@ -95,7 +95,9 @@ def _print_standings(
 
 
 def _evaluated(run: Path) -> Evaluated:
-    return Evaluated(str(plain_config(run)["seed"]), load_evaluated(run), load_fresh(run))
+    seed = printable(str(plain_config(run).get("seed", "?"))).replace("|", "")
+    metrics = load_evaluated(run)
+    return Evaluated(seed, metrics, load_fresh(run, int(metrics["env_steps"][-1])))
 
 
 def evaluate_command(

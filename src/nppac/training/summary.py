@@ -59,14 +59,22 @@ def _incumbent_facts(run: Run) -> dict[str, object]:
     return facts
 
 
-def load_fresh(directory: Path) -> dict[str, dict[str, Interval]]:
-    """Measures by policy of what a finished run judged on fresh episodes; nothing if it did not."""
+def load_fresh(directory: Path, env_steps: int) -> dict[str, dict[str, Interval]]:
+    """Measures by policy of what a run of so many steps judged on fresh episodes at its end.
+
+    There are none if it did not; a run that was extended since then had other policies.
+    """
     path = directory / SUMMARY_FILE
-    fresh = read_json_object(path).get("fresh") if path.exists() else None
-    if not isinstance(fresh, dict):
+    summary = read_json_object(path) if path.exists() else {}
+    fresh = summary.get("fresh")
+    if not isinstance(fresh, dict) or summary.get("env_steps") != env_steps:
         return {}
     return {
-        policy: {name: Interval(*value) for name, value in outcome.items() if _is_interval(value)}
+        policy: {
+            name: Interval(*map(float, value))
+            for name, value in outcome.items()
+            if _is_interval(value)
+        }
         for policy, outcome in fresh.items()
         if isinstance(outcome, dict)
     }
@@ -76,4 +84,4 @@ def _is_interval(value: object) -> bool:
     """Whether a value of a file is an estimate with the ends of its interval."""
     if not isinstance(value, list) or len(value) != 3:
         return False
-    return all(isinstance(number, int | float) for number in value)
+    return all(type(number) in (int, float) for number in value)
