@@ -4,11 +4,15 @@ import jax
 import numpy as np
 import pytest
 
+from nppac.agents.awac import AWAC
 from nppac.agents.common.returns import value_units
-from nppac.training.pretraining import demo_transitions, fresh_state
+from nppac.references import UniformReference
+from nppac.training.presets import preset
+from nppac.training.pretraining import demo_transitions, fresh_state, pretrain_on_demos
+from nppac.training.problem import check_copies
 from nppac.utils.errors import UserError
 from toy_run import column, make_problem, recorded, run
-from toy_task import AGENT, OBS_DIM, SCHEDULE
+from toy_task import ACTION_DIM, AGENT, OBS_DIM, SCHEDULE
 
 STANDARDISING = replace(AGENT, standardise_obs=True, policy_ema_updates=3)
 
@@ -49,6 +53,29 @@ def test_units_stay_as_they_were_while_the_policy_learns(tmp_path):
     )
     assert not np.array_equal(last.policy.trunk.weights[0], first.policy.trunk.weights[0])
     assert np.isfinite(column(tmp_path / "run", "eval_return_mean")).any()
+
+
+def test_the_evaluated_policy_after_cloning_holds_nothing_of_its_random_start():
+    demos = recorded()
+    agent = AWAC(policy_hidden=(16,), policy_ema_updates=2_000, learning_rate=1e-2)
+    schedule = replace(SCHEDULE, pretrain_epochs=60, pretrain_batch_size=8)
+    problem = make_problem(reference=UniformReference(ACTION_DIM), demos=demos)
+    state = pretrain_on_demos(problem, agent, schedule, 0, fresh_state(problem, agent, 0))
+    obs = np.concatenate([episode.observations[:-1] for episode in demos])
+    actions = np.concatenate([episode.actions for episode in demos])
+
+    def error(policy):
+        return float(np.mean((np.asarray(policy.mode(obs)) - actions) ** 2))
+
+    assert error(agent.averaged(state).policy) < 2 * error(state.policy)
+
+
+def test_copies_of_states_need_a_reference_that_knows_an_action():
+    config = preset("ant", "awac")
+    schedule = replace(config.schedule, pretrain_copies=4)
+    with pytest.raises(UserError, match="the uniform one knows none: add --pretrain-copies 0"):
+        check_copies(replace(config, schedule=schedule), UniformReference(8))
+    check_copies(config, UniformReference(8))
 
 
 def test_without_demonstrations_observations_stay_as_they_are():

@@ -66,6 +66,7 @@ def make_problem(
     env = make_env(spec)
     check_demos(config, demos)
     check_on_policy(config)
+    check_copies(config, reference)
     if demos is not None and reads_rewards(config):
         demos = task_rewards(demos, spec)
     _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
@@ -103,6 +104,17 @@ def check_on_policy(config: RunConfig) -> None:
         raise UserError(
             f"The method '{config.method}' learns from the newest epoch alone, but its replay "
             f"holds {capacity} steps: add --replay-capacity {epoch}."
+        )
+
+
+def check_copies(config: RunConfig, reference: Reference) -> None:
+    """Refuse noisy copies of demonstrated states where no reference says how to act there."""
+    schedule = config.schedule
+    if reference.family == "uniform" and schedule.pretrain_epochs and schedule.pretrain_copies:
+        raise UserError(
+            f"'pretrain_copies' is {schedule.pretrain_copies}, but at copies of demonstrated "
+            "states only a reference knows an action, and the uniform one knows none: add "
+            "--pretrain-copies 0."
         )
 
 
