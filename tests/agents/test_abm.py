@@ -86,7 +86,8 @@ def test_the_prior_starts_as_the_cloned_policy_and_sees_what_it_sees():
         np.testing.assert_allclose(network.units[1], obs.std(0), rtol=1e-5)
     shown = DemoBatch(batch.obs, batch.action, batch.reference)
     after, _ = agent.pretrain_step(state, shown, KEY, "uniform")
-    pairs = zip(*map(jax.tree.leaves, (after.policy, after.prior)), strict=True)
+    policy, prior = (after.policy, after.policy_optimiser), (after.prior, after.prior_optimiser)
+    pairs = zip(*map(jax.tree.leaves, (policy, prior)), strict=True)
     assert all(np.array_equal(left, right) for left, right in pairs)
     assert not np.array_equal(after.policy.trunk.weights[0], state.policy.trunk.weights[0])
 

@@ -151,7 +151,7 @@ class KLActorCritic(ResidualActorCritic, CalibratedActorCritic):
         outcome = batch.reward, batch.discount_mask, next_q, next_log_ratio
         target = soft_target(*outcome, weight if self.backup_kl else 0.0, self.discount)
         state, info = self.step_critic(state, batch, in_critic_units(state, target))
-        info["q"] = state.value_shift + state.value_scale * info["q"]
+        info["q"] = in_reward_units(state, info["q"])
         return state, {**info, "penalty_per_step": jnp.mean(weight * next_log_ratio)}
 
     def values(

@@ -104,8 +104,8 @@ class SACBC(KLActorCritic):
 def sac_bc_recipe(task: str, preset: Preset) -> Recipe:
     """SAC's settings; on the dexterous tasks next to no entropy, as its authors have it.
 
-    An unsquashed policy gains entropy without limit outside the box. With rewards of 0 and 1 the
-    critics would then learn little else.
+    An unsquashed policy gains entropy outside the box. With rewards of 0 and 1 the critics would
+    then learn little else. On locomotion α is tuned: it falls where the entropy exceeds its target.
     """
     paper, dexterous = cast(KLActorCritic, paper_recipe(task).agent), is_dexterous(task)
     agent = SACBC(

@@ -42,7 +42,8 @@ class Schedule:
     offline_updates: NaturalNumber = 0
     """Gradient steps on the demonstrations alone before the first environment step."""
     pretrain_epochs: NaturalNumber = 0
-    """Passes over the demonstrated states in which the policy is pulled to the reference."""
+    """Passes over the demonstrations in which the policy is pulled to the reference; one that has
+    no reference clones the actions."""
     pretrain_batch_size: Size = 64
     """States in a minibatch of pretraining."""
     pretrain_copies: Annotated[NaturalNumber, Field(le=10**6)] = 0
