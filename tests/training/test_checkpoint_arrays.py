@@ -89,6 +89,10 @@ FORGED = {
     "incumbent/challenges": [np.array("x"), np.array(-1)],
     "incumbent/scores": [np.array(["x"]), np.zeros((2, 2)), np.zeros(2**21, np.float32)],
     "incumbent/unit": [np.array("x"), np.array(np.nan)],
+    "incumbent/challenger_from": [np.array("x"), np.array(-1)],
+    "incumbent/contender/env_steps": [np.array("x"), np.array(-1)],
+    "incumbent/contender/best": [np.array("x"), np.array(np.inf), np.array(1)],
+    "incumbent/contender/margin": [np.array("x"), np.array(-1.0)],
 }
 """What does not belong into a checkpoint, with a checksum that fits."""
 

@@ -8,6 +8,7 @@ import pytest
 from nppac.agents.anchored_actor_critic import Anchored
 from nppac.references import UniformReference
 from nppac.training import incumbent as module
+from nppac.training.contender import Contender
 from nppac.training.incumbent import Incumbent, challenge, challenges_due, score_of
 from nppac.training.restore import load_trained_run
 from nppac.training.runs import start_run
@@ -17,6 +18,7 @@ from toy_task import ACTION_DIM, AGENT, OBS_DIM, SCHEDULE, make_config, write_de
 
 NEWEST = np.float32(1.0)
 """Networks stand for themselves here: the policies are plain functions."""
+CHALLENGER, LATER = Contender(NEWEST, 40), Contender(NEWEST, 80)
 TESTED = replace(SCHEDULE, challenges=1, challenge_episodes=60)
 
 
@@ -38,16 +40,17 @@ def goal(obs):
 
 def test_a_better_policy_takes_the_place_of_a_poor_reference(monkeypatch):
     fake_policies(monkeypatch, goal)
-    found = challenge(make_problem(Poor()), AGENT, TESTED, 0, Incumbent(unit=1.0), NEWEST, 40)
+    found = challenge(make_problem(Poor()), AGENT, TESTED, 0, Incumbent(unit=1.0), CHALLENGER)
     assert (found.state, found.env_steps, found.promotions) == (NEWEST, 40, 1)
     assert found.scores == ()
     assert found.test_steps > 0
     assert np.mean(found.differences) > 0
+    assert found.challenger_from == 40
 
 
 def test_a_worse_policy_does_not_and_costs_few_episodes(monkeypatch):
     fake_policies(monkeypatch, lambda obs: np.zeros((len(obs), ACTION_DIM), np.float32))
-    found = challenge(make_problem(Watched()), AGENT, TESTED, 0, Incumbent(unit=1.0), NEWEST, 40)
+    found = challenge(make_problem(Watched()), AGENT, TESTED, 0, Incumbent(unit=1.0), CHALLENGER)
     assert found.state is None
     assert found.promotions == 0
     assert module.FEWEST_EPISODES <= len(found.scores) <= module.FEWEST_EPISODES + 1
@@ -58,7 +61,7 @@ def test_a_worse_policy_does_not_and_costs_few_episodes(monkeypatch):
 def test_a_policy_that_has_not_moved_costs_one_block(monkeypatch):
     reference = Watched()
     fake_policies(monkeypatch, reference.mean)
-    found = challenge(make_problem(reference), AGENT, TESTED, 0, Incumbent(unit=1.0), NEWEST, 40)
+    found = challenge(make_problem(reference), AGENT, TESTED, 0, Incumbent(unit=1.0), CHALLENGER)
     assert found.state is None
     assert len(found.scores) == 2
     assert found.challenges == 1
@@ -68,8 +71,8 @@ def test_a_policy_that_has_not_moved_costs_one_block(monkeypatch):
 def test_the_incumbents_episodes_serve_for_every_challenger_of_its_time(monkeypatch):
     fake_policies(monkeypatch, lambda obs: np.zeros((len(obs), ACTION_DIM), np.float32))
     problem = make_problem(Watched())
-    first = challenge(problem, AGENT, TESTED, 0, Incumbent(unit=1.0), NEWEST, 40)
-    again = challenge(problem, AGENT, TESTED, 0, first, NEWEST, 80)
+    first = challenge(problem, AGENT, TESTED, 0, Incumbent(unit=1.0), CHALLENGER)
+    again = challenge(problem, AGENT, TESTED, 0, first, LATER)
     assert again.scores == first.scores
     assert again.challenges == 2
     assert again.differences == first.differences  # of its own test alone
@@ -90,7 +93,7 @@ def test_equal_policies_are_promoted_no_more_often_than_the_error_rate(monkeypat
     for _ in range(60):
         held = Incumbent(unit=1.0)
         for step in (1, 2, 3):
-            held = challenge(problem, AGENT, TESTED, 0, held, NEWEST, step)
+            held = challenge(problem, AGENT, TESTED, 0, held, Contender(NEWEST, step))
         wrong += held.promotions > 0
     assert wrong <= 0.05 * 60
 
@@ -150,6 +153,7 @@ def test_a_run_ends_with_fresh_episodes_of_its_reference_and_its_policy(finished
     assert summary["incumbent"]["env_steps"] == 0
     assert summary["incumbent"]["test_steps"] > 0
     test = summary["incumbent"]["last_test"]
+    assert test["challenger_from"] in (40, 80, 100)  # where it was evaluated
     mean, low, high = test["difference"]
     assert test["episodes"] >= 1
     assert low <= mean <= high <= 0

@@ -207,3 +207,15 @@ def test_a_run_cut_in_a_test_of_its_policy_continues_as_if_it_had_not_been(
     run(tmp_path / "cut", CHALLENGED)
     assert_same_run(challenged, tmp_path / "cut")
     assert column(tmp_path / "cut", "test_steps")[-1] > 0
+
+
+def test_a_run_cut_before_a_test_still_knows_which_policy_it_is_for(tmp_path, monkeypatch):
+    once = replace(SCHEDULE, challenges=1, challenge_episodes=4)
+    whole = run(tmp_path / "whole", once).incumbent
+    with monkeypatch.context() as patch:
+        kill_after(patch, "append_row", 5)  # at 0, 20, 40, 60 and 80 steps
+        with pytest.raises(Killed):
+            run(tmp_path / "cut", once)
+    assert "incumbent/contender/best" in state_of(tmp_path / "cut")
+    assert run(tmp_path / "cut", once).incumbent.challenger_from == whole.challenger_from > 0
+    assert_same_run(tmp_path / "whole", tmp_path / "cut")

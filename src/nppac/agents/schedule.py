@@ -62,7 +62,8 @@ class Schedule:
     train_episode_steps: Count | None = None
     """Cut training episodes at so many steps, a truncation; evaluations are not cut."""
     challenges: Annotated[NaturalNumber, Field(le=1000)] = 0
-    """Tests of the newest policy against the incumbent, spread over the run; 0 makes none."""
+    """Tests against the incumbent, spread over the run, of the policy that was evaluated best since
+    the last; 0 makes none."""
     challenge_episodes: Size = 100
     """Most episodes of such a test."""
     error_rate: PositiveFraction = 0.05

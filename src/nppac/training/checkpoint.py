@@ -12,27 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from nppac.agents.base import State
 from nppac.agents.replay import Replay, filled_arrays, restore
-from nppac.training.checkpoint_arrays import (
-    INCUMBENT_COUNTS,
-    INCUMBENT_SERIES,
-    DamagedCheckpoint,
-    check_checkpoint,
-)
+from nppac.training.checkpoint_arrays import DamagedCheckpoint, check_checkpoint
 from nppac.training.directory import CHECKPOINT_FILE, DAMAGED_FILE, PREVIOUS_FILE
 from nppac.training.incumbent import Incumbent
-from nppac.types import AnyArray, ReferenceStats
+from nppac.training.incumbent_arrays import incumbent_arrays, stored_incumbent
+from nppac.training.state_arrays import named_leaves, refilled, state_arrays
+from nppac.types import ReferenceStats
 from nppac.utils.errors import UserError
 from nppac.utils.files import read_arrays, write_arrays
 
 FORMAT = 1
-SINCE_FORMAT_1 = {".value_shift": np.array(0.0), ".value_scale": np.array(1.0)}
-"""What older checkpoints lack: the values of their critics are in the rewards' units."""
 T = TypeVar("T")
 
 
@@ -65,9 +59,9 @@ def save_checkpoint(
 ) -> None:
     """Write progress, networks, optimisers and replay; the checkpoint before is kept beside."""
     arrays = {"format": np.array(FORMAT)}
-    arrays |= _incumbent_arrays(incumbent) if incumbent is not None else {}
+    arrays |= incumbent_arrays(incumbent) if incumbent is not None else {}
     arrays |= {f"progress/{name}": np.array(value) for name, value in vars(progress).items()}
-    arrays |= {f"state/{name}": np.asarray(leaf) for name, leaf in _named_leaves(state)}
+    arrays |= state_arrays(state, "state/")
     arrays |= {f"replay/{name}": array for name, array in filled_arrays(replay).items()}
     write_arrays(path, arrays, keep=Path(path).with_name(PREVIOUS_FILE))
 
@@ -84,8 +78,8 @@ def load_checkpoint(path: str | Path, state: State, replay: Replay) -> Checkpoin
         progress = Progress(
             **{name: arrays[f"progress/{name}"].item() for name in Progress.__dataclass_fields__}
         )
-        filled = _refill(path, state, arrays), restore(replay, stored)
-        return Checkpoint(progress, *filled, _incumbent(path, state, arrays))
+        filled = refilled(path, state, arrays, "state/"), restore(replay, stored)
+        return Checkpoint(progress, *filled, stored_incumbent(path, state, arrays))
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedCheckpoint(f"{path} is no complete checkpoint: {error}.") from error
 
@@ -131,40 +125,15 @@ def load_state(path: str | Path, state: State) -> State:
     """Read only the agent's state, for evaluation."""
     arrays = _read(path)
     _check_finite(path, arrays, "state/")
-    return _refill(path, state, arrays)
+    return refilled(path, state, arrays, "state/")
 
 
 def load_incumbent(path: str | Path, state: State) -> Incumbent | None:
     """Read only the incumbent; None in a run that makes no tests, whose policy is the newest."""
     arrays = _read(path)
     _check_finite(path, arrays, "incumbent/")
-    found = _incumbent(path, state, arrays)
+    found = stored_incumbent(path, state, arrays)
     return found if found.challenges else None
-
-
-def _incumbent_arrays(incumbent: Incumbent) -> dict[str, np.ndarray]:
-    """The incumbent's arrays for a checkpoint; the reference's mean has no networks."""
-    names = (*INCUMBENT_COUNTS, "unit", *INCUMBENT_SERIES)
-    arrays = {f"incumbent/{name}": np.array(getattr(incumbent, name)) for name in names}
-    if incumbent.state is None:
-        return arrays
-    leaves = _named_leaves(incumbent.state)
-    return arrays | {f"incumbent/state/{name}": np.asarray(leaf) for name, leaf in leaves}
-
-
-def _incumbent(path: str | Path, state: State, arrays: dict[str, np.ndarray]) -> Incumbent:
-    """The incumbent of a checkpoint; older ones have none, and begin with the reference's mean."""
-    if "incumbent/challenges" not in arrays:
-        return Incumbent()
-    known = any(name.startswith("incumbent/state/") for name in arrays)
-    networks = _refill(path, state, arrays, "incumbent/state/") if known else None
-    steps, challenges, promotions, test_steps = (
-        int(arrays[f"incumbent/{name}"]) for name in INCUMBENT_COUNTS
-    )
-    stored = (arrays.get(f"incumbent/{name}", np.zeros(0)) for name in INCUMBENT_SERIES)
-    series = (tuple(column.tolist()) for column in stored)  # older checkpoints lack the last
-    unit = float(arrays["incumbent/unit"])
-    return Incumbent(networks, steps, challenges, promotions, test_steps, unit, *series)
 
 
 def load_visited(path: str | Path) -> tuple[np.ndarray, ReferenceStats]:
@@ -209,37 +178,15 @@ def _check_finite(path: str | Path, arrays: dict[str, np.ndarray], prefix: str) 
             )
 
 
-def _named_leaves(tree: State) -> list[tuple[str, AnyArray]]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
-
-
 def require_finite(state: State) -> None:
     """Refuse networks that the last updates have broken: no mean of measurements shows that yet.
 
     By NumPy: JAX would compile two programs for every shape of an array.
     """
-    for name, leaf in _named_leaves(state):
+    for name, leaf in named_leaves(state):
         if jnp.issubdtype(leaf.dtype, jnp.floating) and not np.isfinite(leaf).all():
             raise UserError(
                 f"Training diverged: {name} became NaN or infinite. The checkpoint before it is "
                 "kept. A reference whose variance is nearly zero does this: use the GP, a "
                 "variance floor, or a smaller temperature."
             )
-
-
-def _refill(
-    path: str | Path, state: State, arrays: dict[str, np.ndarray], prefix: str = "state/"
-) -> State:
-    def leaf(key_path: jax.tree_util.KeyPath, fresh: AnyArray | jax.ShapeDtypeStruct) -> jax.Array:
-        name = jax.tree_util.keystr(key_path)
-        stored = arrays.get(f"{prefix}{name}", SINCE_FORMAT_1.get(name))
-        if stored is None or stored.shape != fresh.shape:
-            raise UserError(
-                f"{path} does not fit this agent at {jax.tree_util.keystr(key_path)}: expected "
-                f"shape {fresh.shape}, found {None if stored is None else stored.shape}. The "
-                "configuration beside the checkpoint must be the one that made it."
-            )
-        return jnp.asarray(stored, fresh.dtype)
-
-    return jax.tree_util.tree_map_with_path(leaf, state)

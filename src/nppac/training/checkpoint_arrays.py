@@ -15,15 +15,18 @@ MOST_COUNTED = 2**62
 MOST_EPISODES = 2**20
 """As many as the tests of a policy may have, rounded up; they become Python's numbers."""
 PROGRESS_COUNTS = ("epoch", "env_steps", "episodes", "updates")
-INCUMBENT_COUNTS = ("env_steps", "challenges", "promotions", "test_steps")
+INCUMBENT_COUNTS = ("env_steps", "challenges", "promotions", "test_steps", "challenger_from")
 INCUMBENT_SERIES = ("scores", "returns", "differences")
+CONTENDER = "incumbent/contender"
 REPLAY_COUNTS = ("position", "size")
 _COUNTS = {
     *(f"progress/{name}" for name in PROGRESS_COUNTS),
     *(f"incumbent/{name}" for name in INCUMBENT_COUNTS),
     *(f"replay/{name}" for name in REPLAY_COUNTS),
+    f"{CONTENDER}/env_steps",
 }
-_NUMBERS = {"progress/wall_seconds", "incumbent/unit"}
+_NUMBERS = {"progress/wall_seconds", "incumbent/unit", f"{CONTENDER}/margin"}
+_SIGNED = {f"{CONTENDER}/best"}
 _SERIES = {f"incumbent/{name}" for name in INCUMBENT_SERIES}
 
 
@@ -58,6 +61,8 @@ def _is_sound(name: str, array: np.ndarray) -> bool:
         return kind in "iu" and shape == () and 0 <= int(array) < MOST_COUNTED
     if name in _NUMBERS:
         return kind == "f" and shape == () and 0 <= float(array) < np.inf
+    if name in _SIGNED:
+        return kind == "f" and shape == () and bool(np.isfinite(array))
     if name in _SERIES:
         return kind == "f" and array.ndim == 1 and len(array) <= MOST_EPISODES
     if name.startswith("replay/."):

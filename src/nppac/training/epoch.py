@@ -15,6 +15,7 @@ from nppac.references.cache import remembering
 from nppac.tasks.rollout import Cut, collect, episode_seeds
 from nppac.training.advice import policy_waits
 from nppac.training.checkpoint import Progress, require_finite
+from nppac.training.contender import Contender, contending
 from nppac.training.incumbent import Incumbent, challenge, challenges_due
 from nppac.training.problem import Problem
 from nppac.training.transitions import rewards_of, transitions
@@ -57,12 +58,18 @@ def run_epoch(
     run, measured = _updated(problem, agent, schedule, run, update_key)
     row |= measured
     env_steps = run.progress.env_steps
-    if is_due(env_steps, schedule, "eval_every"):
-        row |= evaluation_row(evaluate_agent(problem, agent, schedule, seed, run.state))
+    setting = problem, agent, schedule, seed
     moved = not policy_waits(agent, run.progress.updates)
+    contender = run.incumbent.contender
+    if is_due(env_steps, schedule, "eval_every"):
+        evaluation = evaluate_agent(*setting, run.state)
+        row |= evaluation_row(evaluation)
+        if moved and schedule.challenges:
+            contender = contending(contender, evaluation, run.state, env_steps)
+            run = replace(run, incumbent=replace(run.incumbent, contender=contender))
     if moved and env_steps in challenges_due(schedule):
-        setting = problem, agent, schedule, seed
-        run = replace(run, incumbent=challenge(*setting, run.incumbent, run.state, env_steps))
+        challenger = contender or Contender(run.state, env_steps)
+        run = replace(run, incumbent=challenge(*setting, run.incumbent, challenger))
     if schedule.challenges:
         row |= {"incumbent_from": run.incumbent.env_steps, "test_steps": run.incumbent.test_steps}
     return run, row

@@ -1,7 +1,7 @@
 """The incumbent: the policy that a run hands out, never replaced without evidence.
 
-It begins as the reference's mean. The newest policy replaces it only if a sequential paired test on
-fresh episodes finds the newest better, at an error rate that all tests of the run share.
+It begins as the reference's mean. A learned policy, the contender, replaces it only if a sequential
+paired test on fresh episodes finds it better, at an error rate that all tests of the run share.
 """
 
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from functools import partial
 from itertools import islice
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from nppac.agents.base import Agent, SearchingAgent, State, knows_lost
 from nppac.agents.schedule import Schedule
 from nppac.evaluation.sequential_test import PairedTest, error_rate_of
 from nppac.tasks.rollout import Act, episode_seeds, rollout
+from nppac.training.contender import Contender, snapshot
 from nppac.training.problem import Problem
 from nppac.training.updates import ReferenceQuery, greedy_policy
 from nppac.types import Actions, Episode, Obs, ReferenceStats
@@ -47,6 +47,10 @@ class Incumbent:
     """Its returns there."""
     differences: tuple[float, ...] = ()
     """How much better the challenger was than the incumbent in each episode of the last test."""
+    challenger_from: int = 0
+    """Environment steps of training of the policy in the last test."""
+    contender: Contender | None = None
+    """The policy that the next test is for, as far as any was evaluated since the last one."""
 
     def policy(self, agent: Agent, query: ReferenceQuery) -> Act:
         """What it does."""
@@ -78,18 +82,17 @@ def challenge(
     schedule: Schedule,
     seed: int,
     incumbent: Incumbent,
-    state: State,
-    env_steps: int,
+    challenger: Contender,
 ) -> Incumbent:
-    """The incumbent after a test of the newest policy, which may have taken its place.
+    """The incumbent after a test of the challenger, which may have taken its place.
 
     The incumbent's own episodes are kept: they say nothing of a challenger, so that each new one
     may be compared with them. One that has won was chosen by them, and begins with fresh ones.
     """
-    incumbent = replace(incumbent, challenges=incumbent.challenges + 1, differences=())
+    incumbent = _challenged_by(challenger, incumbent)
     error_rate = error_rate_of(incumbent.challenges, schedule.error_rate)
     seeds = episode_seeds(seed, f"challenge {incumbent.promotions}")
-    policy = greedy_policy(agent, state, problem.reference)
+    policy = greedy_policy(agent, challenger.state, problem.reference)
     test = PairedTest(unit=incumbent.unit)
     while test.episodes < schedule.challenge_episodes:
         count = min(len(problem.eval_envs), schedule.challenge_episodes - test.episodes)
@@ -105,18 +108,29 @@ def challenge(
         test = test.updated(found)
         incumbent = replace(incumbent, differences=(*incumbent.differences, *found))
         if test.is_better(error_rate):
-            return _succeeded_by(state, env_steps, incumbent)
+            return _succeeded_by(challenger, incumbent)
         if test.episodes >= FEWEST_EPISODES and test.mean <= 0.0:
             break
     return incumbent
 
 
-def _succeeded_by(state: State, env_steps: int, incumbent: Incumbent) -> Incumbent:
+def _challenged_by(challenger: Contender, incumbent: Incumbent) -> Incumbent:
+    """The incumbent before the first episode of a test."""
+    return replace(
+        incumbent,
+        challenges=incumbent.challenges + 1,
+        challenger_from=challenger.env_steps,
+        contender=None,
+        differences=(),
+    )
+
+
+def _succeeded_by(challenger: Contender, incumbent: Incumbent) -> Incumbent:
     """The new incumbent, whose own episodes are still to come."""
     return replace(
         incumbent,
-        state=snapshot(state),
-        env_steps=env_steps,
+        state=snapshot(challenger.state),
+        env_steps=challenger.env_steps,
         promotions=incumbent.promotions + 1,
         scores=(),
         returns=(),
@@ -145,13 +159,8 @@ def _costing(incumbent: Incumbent, episodes: list[Episode]) -> Incumbent:
     return replace(incumbent, test_steps=incumbent.test_steps + steps)
 
 
-def snapshot(state: State) -> State:
-    """A copy that later updates, which are given the state's own buffers, leave alone."""
-    return jax.tree.map(jnp.copy, state)
-
-
 def challenges_due(schedule: Schedule) -> Iterator[int]:
-    """Environment steps after which the newest policy challenges the incumbent."""
+    """Environment steps after which the contender challenges the incumbent."""
     for i in range(1, schedule.challenges + 1):
         epochs = round(i * schedule.epochs / schedule.challenges)
         yield max(1, epochs) * schedule.epoch_steps

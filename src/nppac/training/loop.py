@@ -20,9 +20,10 @@ from nppac.evaluation.metrics import EPISODES, METRICS_FILE, append_row, load_me
 from nppac.evaluation.statistics import normal_interval, share_interval
 from nppac.training.advice import lasting_warnings, stillness_warning, waiting_note
 from nppac.training.checkpoint import Progress, load_newest, save_checkpoint
+from nppac.training.contender import snapshot
 from nppac.training.directory import CHECKPOINT_FILE, CONFIG_FILE
 from nppac.training.epoch import Run, evaluate_agent, evaluation_row, is_due, run_epoch
-from nppac.training.incumbent import Incumbent, snapshot
+from nppac.training.incumbent import Incumbent
 from nppac.training.memory import reported_by, state_shapes
 from nppac.training.pretraining import (
     demo_transitions,

@@ -55,7 +55,11 @@ def _incumbent_facts(run: Run) -> dict[str, object]:
     facts: dict[str, object] = {name: getattr(run.incumbent, name) for name in names}
     seen = np.array(run.incumbent.differences)
     if len(seen):
-        facts["last_test"] = {"episodes": len(seen), "difference": list(mean_interval(seen))}
+        facts["last_test"] = {
+            "challenger_from": run.incumbent.challenger_from,
+            "episodes": len(seen),
+            "difference": list(mean_interval(seen)),
+        }
     return facts
 
 
