@@ -55,6 +55,17 @@ def test_one_run_is_one_line_of_what_was_measured(drawn, tmp_path):
     assert plt.get_fignums() == []
 
 
+@pytest.mark.parametrize(("chosen", "place"), [(0, None), (20, (20, 2)), (30, None)])
+def test_the_policy_that_a_run_hands_out_is_marked_where_it_was_evaluated(drawn, chosen, place):
+    run = metrics(eval_return_mean=(1, 2, 1.5), incumbent_from=(0, 0, chosen))
+    (returns, first), *others = drawn({"nppac-anchored": [run]})
+    marked = first.get("handed out")
+    assert (points(marked) if marked else None) == (place and [place])
+    assert (returns.get_legend() is not None) == (place is not None)
+    assert all("handed out" not in lines for _, lines in others)
+    assert "handed out" not in drawn({"nppac-anchored": [run, run]})[0][1]
+
+
 def test_success_is_shown_where_a_task_reports_it(drawn):
     run = metrics(eval_return_mean=(1, NAN, 3), eval_success_any=(0, NAN, 1))
     (axis, lines), *_ = drawn({"nppac": [run]})

@@ -11,6 +11,7 @@ from nppac.evaluation.curves import Curve, Metrics, episode_band, learning_curve
 from nppac.evaluation.metrics import SUCCESS
 from nppac.plotting.style import line_style, panels_in_a_row, save_figure, seeds_label
 
+HANDED_OUT = "handed out"
 SMALLEST_KL_SHOWN = 0.01
 """The KL axis reaches this high at least, so that a policy that stays put looks as if it did."""
 
@@ -21,9 +22,11 @@ def draw_learning_curves(
     """Three panels against environment steps.
 
     A bold line is a method's interquartile mean, its band the 95 % interval over runs, a thin line
-    a run. The band of a method with one run is the interval over the episodes of each evaluation.
+    a run. The band of a method with one run is the interval over the episodes of each evaluation. A
+    circle marks the policy that a single run hands out.
     """
-    column = measure_column([run for group in methods.values() for run in group])
+    runs = [run for group in methods.values() for run in group]
+    column = measure_column(runs)
     panels = [
         (column, "success rate" if column == SUCCESS else "return"),
         ("kl", "KL to the reference"),
@@ -41,10 +44,21 @@ def draw_learning_curves(
         axes[0].set_ylim(-0.02, 1.02)
     axes[1].set_ylim(min(0.0, axes[1].get_ylim()[0]), max(SMALLEST_KL_SHOWN, axes[1].get_ylim()[1]))
     axes[2].set_yscale("log")
-    if len(methods) > 1 or any(len(group) > 1 for group in methods.values()):
+    if len(runs) == 1:
+        _mark_incumbent(axes[0], runs[0], column)
+    if len(runs) > 1 or HANDED_OUT in axes[0].get_legend_handles_labels()[1]:
         axes[0].legend()
     figure.suptitle(title, parse_math=False)  # a directory's name may have dollars in it
     save_figure(figure, path)
+
+
+def _mark_incumbent(axis: Axes, run: Metrics, column: str) -> None:
+    """A circle where the run's policy was evaluated, unless it is the reference's mean."""
+    chosen = run["incumbent_from"][-1] if "incumbent_from" in run else 0.0
+    steps, values = measured(run, column)
+    if chosen > 0 and chosen in steps:
+        value = values[steps == chosen][0]
+        axis.plot(chosen, value, "o", ms=9, mfc="none", color="black", label=HANDED_OUT)
 
 
 def _draw(
