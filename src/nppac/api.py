@@ -191,7 +191,7 @@ def evaluate(
     check_seed(seed)
     name = None if task is None else task_name(task)
     if isinstance(policy, str | Path):
-        act, name = acting_policy(Path(policy), name)
+        act, name, _ = acting_policy(Path(policy), name)
     else:
         name = name or getattr(policy, "task", None)
         if name is None:

@@ -6,6 +6,7 @@ import numpy as np
 from nppac.cli import demos as demos_commands
 from nppac.cli.main import main
 from nppac.demos import load_demos
+from nppac.deploy.acting import Acting
 from toy_task import ACTION_DIM, TASK, write_demos
 
 from .mistakes import fails
@@ -47,7 +48,7 @@ def test_from_a_policy_to_demonstrations_to_a_policy(tmp_path, capsys):
 
 def test_only_successes_are_recorded_where_asked(finished, monkeypatch, capsys):
     def never(*_, **__):
-        return (lambda rows: np.ones((len(rows), ACTION_DIM))), TASK
+        return Acting(lambda rows: np.ones((len(rows), ACTION_DIM)), TASK, "ones")
 
     monkeypatch.setattr(demos_commands, "acting_policy", never)
     record = ["demos", "record", "--policy", str(finished), "--out", "d.npz", "--episodes", "1"]

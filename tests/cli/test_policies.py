@@ -10,7 +10,7 @@ from nppac.cli.main import main
 from nppac.deploy.acting import task_from_file
 from nppac.deploy.numpy_policy import NumpyPolicy
 from nppac.utils.errors import UserError
-from toy_task import ACTION_DIM, OBS_DIM
+from toy_task import ACTION_DIM, OBS_DIM, TASK
 
 from .mistakes import fails
 
@@ -62,6 +62,19 @@ def test_only_tasks_of_modules_are_refused():
     with pytest.raises(UserError, match=r"add --task TASK\.$") as caught:
         task_from_file(path, "a\n\x1b:b:" + "x" * 999)
     assert "\n" not in str(caught.value)
+
+
+def test_an_evaluation_says_which_policy_acted(tmp_path, finished, capsys):
+    main(["evaluate", str(finished), "--episodes", "1", "--json", "found.json"])
+    assert f"{finished}, the newest policy, on {TASK}: 1 episodes" in told(capsys)
+    assert json.loads(Path("found.json").read_text())["which"] == "the newest policy"
+    main(["evaluate", str(finished / "reference.npz"), "--task", TASK, "--episodes", "1"])
+    assert "reference.npz, the reference's mean, on" in told(capsys)
+
+
+def told(capsys):
+    """What was printed, in one line."""
+    return " ".join(capsys.readouterr().out.split())
 
 
 def test_runs_are_compared_in_one_table_and_one_picture(tmp_path, finished, capsys):

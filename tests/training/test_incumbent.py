@@ -137,6 +137,9 @@ def test_a_run_hands_out_its_incumbent_and_the_newest_on_request(finished):
     obs = np.float32([[0.3, -0.2, 0.1]])
     chosen, newest = load_trained_run(directory), load_trained_run(directory, latest=True)
     assert chosen.chosen.state is None
+    assert (chosen.which, newest.which) == ("the reference's mean", "the newest policy")
+    promoted = replace(chosen, chosen=replace(newest.chosen, challenges=1, env_steps=1_000))
+    assert promoted.which == "the policy of step 1,000"
     np.testing.assert_array_equal(chosen.policy()(obs), chosen.query(obs).loc)
     assert not np.array_equal(chosen.policy()(obs), newest.policy()(obs))
 

@@ -123,7 +123,7 @@ def demos_record_command(
     """
     check_counts(episodes, seed)
     check_output(out)
-    act, task = acting_policy(policy, task, trust=trust, latest=latest)
+    act, task, _ = acting_policy(policy, task, trust=trust, latest=latest)
     spec = get_task(task)
     wanted = _filter(only_successes, min_return), episodes, seed, out
     kept, seeds, tried = _rollout_until(make_env(spec), noisy(act, noise, seed), *wanted)

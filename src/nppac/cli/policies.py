@@ -124,14 +124,14 @@ def evaluate_command(
     check_counts(episodes, seed)
     if json is not None:
         check_output(json)
-    act, task = acting_policy(policy, task, trust=trust, latest=latest)
+    act, task, which = acting_policy(policy, task, trust=trust, latest=latest)
     result = evaluate_policy(get_task(task), act, episodes, seed)
     shown = {k: v for k, v in result.items() if not isinstance(v, list | tuple)}
-    show(f"{policy} on {task}, {episodes} episodes", shown)
+    show(f"{policy}, {which}, on {task}: {episodes} episodes", shown)
     if json is not None:
         write_json(
             json,
-            {"task": task, "policy": str(policy), "seed": seed, **result}
+            {"task": task, "policy": str(policy), "which": which, "seed": seed, **result}
             | {"provenance": provenance()},
         )
 
@@ -159,7 +159,7 @@ def render_command(
     """
     check_counts(episodes, seed)
     check_output(out)
-    act, task = acting_policy(policy, task, trust=trust, latest=latest)
+    act, task, _ = acting_policy(policy, task, trust=trust, latest=latest)
     filmed = record_video(get_task(task), act, out, seed=seed, episodes=episodes)
     frames = sum(len(episode) for episode in filmed)
     print(f"{out}: {len(filmed)} episode(s), {frames} steps")

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,18 @@ from nppac.references import Reference, load_reference
 from nppac.tasks import action_bounds, get_task, make_env, obs_dim
 from nppac.tasks.rollout import Act
 from nppac.tasks.shapes import check_policy_shapes
-from nppac.training.restore import load_run_policy
+from nppac.training.restore import load_run_policy, load_trained_run
 from nppac.utils.errors import UserError, nearest_path
+
+
+class Acting(NamedTuple):
+    """Something that acts."""
+
+    act: Act
+    task: str
+    """The task to act in."""
+    which: str
+    """What it is, in words."""
 
 
 def policy_for(task: str, act: Act, source: str = "") -> EnvironmentPolicy:
@@ -33,22 +44,23 @@ def run_policy(directory: str | Path, *, trust: bool = False) -> EnvironmentPoli
 
 def acting_policy(
     path: Path, task: str | None, *, trust: bool = False, latest: bool = False
-) -> tuple[Act, str]:
+) -> Acting:
     """A run's policy, a distilled one or a reference's mean, and the task to act in."""
     if not path.exists():
         raise UserError(f"There is no run directory or policy file {path}.{nearest_path(path)}")
     act: Act
     if path.is_dir():
-        config, act = load_run_policy(path, trust=trust, latest=latest)
-        task = task or config.task
+        trained = load_trained_run(path, trust=trust, latest=latest)
+        act, which = trained.policy(), trained.which
+        task = task or trained.config.task
     elif numpy_policy.kind_of(path) == numpy_policy.KIND:
-        act = numpy_policy.load_numpy_policy(path)
+        act, which = numpy_policy.load_numpy_policy(path), "a distilled policy"
         task = task or (act.task if trust else task_from_file(path, act.task))
     elif task is None:
         raise UserError(f"{path} is not a run's directory; to act with a reference, give --task.")
     else:
-        act = load_reference(path).mean
-    return checked_act(act, task, str(path)), task
+        act, which = load_reference(path).mean, "the reference's mean"
+    return Acting(checked_act(act, task, str(path)), task, which)
 
 
 def act_of(

@@ -47,6 +47,14 @@ class TrainedRun:
         """Its deterministic policy; `query` stands in for the reference where it is known."""
         return self.chosen.policy(self.agent, query or self.query)
 
+    @property
+    def which(self) -> str:
+        """Which of the run's policies it is, in words."""
+        if self.chosen.state is None:
+            return "the reference's mean"
+        tested = self.chosen.challenges > 0
+        return f"the policy of step {self.chosen.env_steps:,}" if tested else "the newest policy"
+
 
 def load_trained_run(
     directory: str | Path,
