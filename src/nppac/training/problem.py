@@ -66,10 +66,10 @@ def make_problem(
     env = make_env(spec)
     check_demos(config, demos)
     check_on_policy(config)
-    check_copies(config, reference)
     if demos is not None and reads_rewards(config):
         demos = task_rewards(demos, spec)
     _check_reference(reference, f"The reference '{config.reference}'", spec, env, demos)
+    check_copies(config, reference)
     sizes = obs_dim(env), action_dim(env)
     check_data_memory(config.schedule, *sizes, 0 if demos is None else len(demos.obs))
     reported_by(config.agent, config.schedule, *sizes, reference.family)
