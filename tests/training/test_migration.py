@@ -4,9 +4,9 @@ from pathlib import Path
 import jax
 import pytest
 
-from nppac.training.checkpoint import SINCE_FORMAT_1
 from nppac.training.config import config_from, read_config, to_json
 from nppac.training.migration import KL_METHODS, VERSION, migrate
+from nppac.training.state_arrays import SINCE_FORMAT_1
 from nppac.utils.errors import UserError
 
 RESULTS = Path(__file__).parents[2] / "results"

@@ -11,7 +11,7 @@ from nppac.agents.base import State
 from nppac.types import AnyArray
 from nppac.utils.errors import UserError
 
-_SINCE_FORMAT_1 = {".value_shift": np.array(0.0), ".value_scale": np.array(1.0)}
+SINCE_FORMAT_1 = {".value_shift": np.array(0.0), ".value_scale": np.array(1.0)}
 """What older checkpoints lack: the values of their critics are in the rewards' units."""
 
 
@@ -33,7 +33,7 @@ def refilled(
 
     def leaf(key_path: jax.tree_util.KeyPath, fresh: AnyArray | jax.ShapeDtypeStruct) -> jax.Array:
         name = jax.tree_util.keystr(key_path)
-        stored = arrays.get(f"{prefix}{name}", _SINCE_FORMAT_1.get(name))
+        stored = arrays.get(f"{prefix}{name}", SINCE_FORMAT_1.get(name))
         if stored is None or stored.shape != fresh.shape:
             raise UserError(
                 f"{path} does not fit this agent at {name}: expected shape {fresh.shape}, found "
