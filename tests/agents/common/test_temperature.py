@@ -32,6 +32,8 @@ def test_the_target_kl_may_grow_with_the_updates():
         state, _ = agent.update(state, batch, KEY, "normal")
     assert growth == [1.0, 1.25, 1.5]
     assert small_agent(target_kl=1e6).kl_growth(state) == 1.0
+    slow = small_agent(tune_temperature=True, target_kl=1e6, target_kl_doubling_updates=10**10)
+    assert float(slow.kl_growth(state)) == pytest.approx(1.0)
 
 
 def test_the_temperature_follows_the_target_kl_that_has_grown():
