@@ -177,7 +177,8 @@ def test_the_anchored_policy_has_one_agent_for_every_task():
         assert len(runners) == len(hands) == 1
         (runner,), (hand,) = runners, hands
         assert (hand.target_kl_doubling_updates, hand.discount) == (0, 0.99)
-        assert runner == replace(hand, target_kl_doubling_updates=10_000, discount=0.995)
+        growing = {"target_kl_doubling_updates": 10_000, "target_kl_max_growth": 5.0}
+        assert runner == replace(hand, **growing, discount=0.995)
 
 
 def test_a_task_of_the_users_own_is_known_to_reward_success(tmp_path, monkeypatch):

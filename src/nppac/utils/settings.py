@@ -32,6 +32,8 @@ Several = Annotated[int, Field(ge=1, le=100)]
 """How many networks, samples or environments stand side by side, from 1 to a hundred."""
 Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
 """A finite number above 0."""
+AtLeastOne = Annotated[float, Field(ge=1, le=LARGEST, allow_inf_nan=False)]
+"""A finite factor that does not shrink."""
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 """A finite number, at least 0."""
 Finite = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]

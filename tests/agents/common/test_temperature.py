@@ -23,14 +23,21 @@ def test_the_target_kl_grows_with_the_number_of_actions():
     assert target("uniform") == pytest.approx(6 + 6 * np.log(2))
 
 
-def test_the_target_kl_may_grow_with_the_updates():
-    agent = small_agent(tune_temperature=True, target_kl=1e6, target_kl_doubling_updates=4)
+@pytest.mark.parametrize(("largest", "last"), [(None, 1.5), (2.0, 1.5), (1.3, 1.3), (1.0, 1.0)])
+def test_the_target_kl_may_grow_with_the_updates(largest, last):
+    growing = {"target_kl_doubling_updates": 4, "target_kl_max_growth": largest}
+    agent = small_agent(tune_temperature=True, target_kl=1e6, **growing)
     state, batch = agent.init(KEY, OBS_DIM, ACTION_DIM), stacked(make_batch())
     growth = []
     for _ in range(3):
         growth.append(float(agent.kl_growth(state)))
         state, _ = agent.update(state, batch, KEY, "normal")
-    assert growth == [1.0, 1.25, 1.5]
+    assert growth == pytest.approx([1.0, min(1.25, last), last])
+
+
+def test_the_target_kl_stays_unless_it_is_asked_to_grow():
+    state, batch = small_agent().init(KEY, OBS_DIM, ACTION_DIM), stacked(make_batch())
+    state, _ = small_agent().update(state, batch, KEY, "normal")
     assert small_agent(target_kl=1e6).kl_growth(state) == 1.0
     slow = small_agent(tune_temperature=True, target_kl=1e6, target_kl_doubling_updates=10**10)
     assert float(slow.kl_growth(state)) == pytest.approx(1.0)

@@ -12,7 +12,7 @@ from nppac.agents.common.optimise import Optimiser, apply_gradient
 from nppac.agents.common.searching import SearchingActorCritic
 from nppac.nn.distributions import LOG_2
 from nppac.types import Family, Scalar, Values
-from nppac.utils.settings import Finite, NaturalNumber, Positive, settings
+from nppac.utils.settings import AtLeastOne, Finite, NaturalNumber, Positive, settings
 
 
 @settings
@@ -36,6 +36,8 @@ class TemperedActorCritic(SearchingActorCritic):
     """Target entropy of a tuned α, in nats per action dimension."""
     target_kl_doubling_updates: NaturalNumber = 0
     """Updates after which the target KL has doubled; it grows linearly. With 0 it stays."""
+    target_kl_max_growth: AtLeastOne | None = None
+    """The target KL grows to so many times where it began, and stays there; None: without end."""
 
     def weight(self, state: KLActorCriticState, q: Values) -> Scalar:
         """The weight α of the KL, times E|Q| with `temperature_in_q_units`."""
@@ -62,11 +64,15 @@ class TemperedActorCritic(SearchingActorCritic):
         return state._replace(log_temperature=log_temperature, temperature_optimiser=optimiser)
 
     def kl_growth(self, state: KLActorCriticState) -> Scalar | float:
-        """1 + t / T after t steps of α: the more critics have seen, the less a prior counts."""
+        """1 + t / T after t steps of α, with an end if it has one.
+
+        The more the critics have seen, the less a prior counts.
+        """
         if not self.target_kl_doubling_updates:
             return 1.0
         steps = optax.tree_utils.tree_get(state.temperature_optimiser, "count")  # Adam's own
-        return 1.0 + steps / float(self.target_kl_doubling_updates)
+        growth = 1.0 + steps / float(self.target_kl_doubling_updates)
+        return jnp.minimum(growth, self.target_kl_max_growth or jnp.inf)
 
     def kl_target(self, action_dim: int, family: Family) -> float:
         """The KL that a tuned α holds at first.
