@@ -5,6 +5,7 @@ import pytest
 
 from nppac.sweeps.plan import Plan, expand
 from nppac.sweeps.plan_file import read_plan_file
+from nppac.sweeps.tuning import read_tuning_file, tuning_runs
 from nppac.utils.errors import UserError
 
 PLAN = """
@@ -23,6 +24,9 @@ variants:
 out: runs/mine
 threads_per_run: 1
 """
+
+
+SHIPPED = sorted((Path(__file__).parents[2] / "plans").glob("*.yaml"))
 
 
 @pytest.fixture
@@ -51,6 +55,18 @@ def test_every_combination_is_one_run(write, tmp_path, demos):
     assert config.agent.temperature == 0.3
     assert config.demos == str(demos)
     assert runs["pen-sac-gp-base-seed0"].config.schedule.steps == 20_000
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_a_shipped_plan_names_runs_that_exist(path, tmp_path):
+    """Their settings and names; the demonstrations need not be here."""
+    tuned = "tuning_seeds" in path.read_text()
+    if tuned:
+        runs = tuning_runs(read_tuning_file(path), tmp_path)
+    else:
+        runs = expand(read_plan_file(path).plan, tmp_path)
+    assert runs
+    assert len({run.name for run in runs}) == len(runs)
 
 
 def test_names_are_those_of_single_runs_where_nothing_else_sets_runs_apart(tmp_path):
