@@ -93,6 +93,15 @@ def test_methods_have_their_mean_over_seeds_a_band_and_a_legend_that_counts_them
     assert len(styles) >= 2
 
 
+def test_the_legend_of_long_names_stays_in_its_panel(drawn):
+    runs = [metrics(eval_return_mean=(1, 2, 3))] * 2
+    long = "nppac-anchored, discount 0.99, target kl max growth None, steps 60000"
+    (axis, _), *_ = drawn({"nppac-anchored": runs, long: runs})
+    legend = axis.get_legend()
+    assert legend.get_window_extent().width < axis.get_window_extent().width
+    assert legend.get_texts()[1].get_text().split() == [*long.split(), "(2", "seeds)"]
+
+
 def test_a_single_run_shows_how_sure_its_episodes_are(drawn):
     run = metrics(
         eval_return_mean=(10, NAN, 20), eval_return_std=(5, NAN, 5), eval_episodes=(25, NAN, 25)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +13,8 @@ from nppac.evaluation.metrics import SUCCESS
 from nppac.plotting.style import line_style, panels_in_a_row, save_figure, seeds_label
 
 HANDED_OUT = "handed out"
+LEGEND_WIDTH = 32
+"""Letters in a line of the legend: more do not fit into a panel."""
 SMALLEST_KL_SHOWN = 0.01
 """The KL axis reaches this high at least, so that a policy that stays put looks as if it did."""
 
@@ -47,7 +50,7 @@ def draw_learning_curves(
     if len(runs) == 1:
         _mark_incumbent(axes[0], runs[0], column)
     if len(runs) > 1 or HANDED_OUT in axes[0].get_legend_handles_labels()[1]:
-        axes[0].legend()
+        axes[0].legend(fontsize="small")
     figure.suptitle(title, parse_math=False)  # a directory's name may have dollars in it
     save_figure(figure, path)
 
@@ -74,5 +77,5 @@ def _draw(
         axis.fill_between(curve.steps, curve.low, curve.high, color=colour, alpha=0.2, lw=0)
     marker = "o" if len(curve.steps) == 1 else ""  # one point makes no line
     plain = name.replace("$", r"\$")  # in a legend dollars would begin a formula
-    label = seeds_label(plain, curve.runs or len(runs))
+    label = fill(seeds_label(plain, curve.runs or len(runs)), LEGEND_WIDTH)
     axis.plot(curve.steps, curve.centre, dash, color=colour, lw=2.2, marker=marker, label=label)
