@@ -60,7 +60,7 @@ GROWING = replace(
     # a walker may fall once in 2,000 steps.
     discount=0.995,
 )
-"""Where the return is what counts: the distance grows, and a fall costs what it should."""
+"""Where the return is what counts: the distance grows, and more of what a fall costs is seen."""
 
 
 def anchored_recipe(task: str, preset: Preset) -> Recipe:
